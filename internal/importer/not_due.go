@@ -2,31 +2,40 @@ package importer
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// warnNotDue warns if the state does not require an annual report of such a
-// company. The filing service accepts the order and charges for it. Unknown
-// facts of the company may make a report due, so the warning needs a rule that
-// holds for every kind that the company may be.
+// warnNotDue warns if the state does not require such a report of the company, not in that
+// year, or does not take it yet. The filing service accepts the order and charges for it.
+// Unknown facts of the company may make a report due, so the warning needs a rule that holds
+// for every kind that the company may be.
 func (c *checker) warnNotDue(r *filing.Request) {
 	if r.Order.AnnualReport == nil {
 		return
 	}
-	company := &r.Company.Sheet
-	facts := season.Facts{
-		State:          r.Order.FilingState,
-		EntityType:     company.EntityType,
-		FormationState: company.FormationState,
+	year, err := strconv.Atoi(r.Order.AnnualReport.FilingYear)
+	if err != nil {
+		return // it is an error of its own
 	}
-	rule, none := season.Builtin().NotRequired(facts)
-	if !none {
+	facts := season.FactsOf(r.Order.FilingState, r.Company.Sheet)
+	due := season.Builtin().DueOf(facts, year)
+	rule, why := "", ""
+	switch {
+	case due.Verdict == season.NotRequired:
+		line, _ := season.Builtin().NotRequired(facts)
+		rule, why = "not-required", line.NotRequiredText(facts)
+	case due.Verdict == season.NotThisYear:
+		rule, why = "not-this-year", fmt.Sprintf("%s has no report of %d: %s", r.Order.FilingState.Name(), year, due.Why)
+	case due.Opens.After(season.DateOf(c.im.options.Now)):
+		rule, why = "too-early", fmt.Sprintf("%s takes the report of %d from %s on, and it is due by %s: %s",
+			r.Order.FilingState.Name(), year, due.Opens.American(), due.Date.American(), due.Why)
+	default:
 		return
 	}
 	b := c.bindingOf("filingState")
-	c.addWarning(b, c.textOf(b), "annual-report.not-required",
-		fmt.Sprintf("%s (source: %s): check whether a report is due before you order it", rule.NotRequiredText(facts),
-			season.SourceText(rule.Source, rule.Basis)))
+	c.addWarning(b, c.textOf(b), "annual-report."+rule, fmt.Sprintf("%s (source: %s): check whether it is due before "+
+		"you order it. If nothing is done, it is ordered", why, season.SourceText(due.Source, "")))
 }

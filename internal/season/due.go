@@ -112,6 +112,21 @@ func (d Due) Price() string {
 // Assumption: a fiscal year ends in December where nothing else is known.
 // Source: spec section 2, Company, which has that default at formation.
 func (r *Rules) Due(f Facts, year int) (Due, bool) {
+	d := r.due(f, func(*Line) int { return year })
+	return d, d.Verdict == Dated
+}
+
+// DueOf is Due for the report that a state names after a year.
+func (r *Rules) DueOf(f Facts, reportYear int) Due {
+	return r.due(f, func(l *Line) int {
+		if l.YearBefore {
+			return reportYear + 1
+		}
+		return reportYear
+	})
+}
+
+func (r *Rules) due(f Facts, year func(*Line) int) Due {
 	var dues []Due
 	for _, t := range known(f.EntityType, filing.LLC, filing.Corp) {
 		for _, foreign := range residences(f) {
@@ -119,11 +134,10 @@ func (r *Rules) Due(f Facts, year int) (Due, bool) {
 			if !ok {
 				line = noRule
 			}
-			dues = append(dues, line.due(f, year))
+			dues = append(dues, line.due(f, year(line)))
 		}
 	}
-	d := merge(dues, f)
-	return d, d.Verdict == Dated
+	return merge(dues, f)
 }
 
 // NotRequired reports whether a state asks for no report of a company, whatever

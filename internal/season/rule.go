@@ -94,18 +94,19 @@ type point struct {
 //
 // DAY is first, last or a number; the first anniversary is a year after the
 // formation, or after a foreign company's registration in the state. After any
-// of them may stand "opens" and, in the same form, the first day on which the
-// state takes the report: "fixed 05-01 opens 01-01", "anniversary-month last
-// opens -5 first".
+// of them may stand "opens" and the first day on which the state takes the report, in
+// the same form or in days: "fixed 05-01 opens 01-01", "anniversary-month last opens
+// -5 first", "anniversary-date opens 28 days before".
 type rule struct {
-	base  base
-	due   point
-	opens *point // nil where the words do not say
+	base       base
+	due        point
+	opens      *point // nil where the words do not say, and where they say days
+	daysBefore int
 }
 
 // ruleForms is what a wrong rule is answered with.
 const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, " +
-	"fiscal-year-end +4 15 (each may end in opens 01-01, or opens -5 first), see-state or none"
+	"fiscal-year-end +4 15 (each may end in opens 01-01, opens -5 first, or opens 60 days before), see-state or none"
 
 func parseRule(text string) (rule, bool) {
 	due, opens, hasOpens := strings.Cut(text, " opens ")
@@ -123,7 +124,11 @@ func parseRule(text string) (rule, bool) {
 	case fixed, anniversary, quarter, fiscalYearEnd:
 		r.due, ok = r.base.point(words[1:])
 	}
-	if ok && hasOpens {
+	if days, inDays := strings.CutSuffix(opens, " days before"); ok && inDays {
+		n, err := strconv.Atoi(days)
+		r.daysBefore = n
+		ok = err == nil && n > 0 && n <= maxLead
+	} else if ok && hasOpens {
 		r.opens = new(point)
 		*r.opens, ok = r.base.point(strings.Fields(opens))
 		ok = ok && r.opens.months*endOfMonth+r.opens.day <= r.due.months*endOfMonth+max(r.due.day, 1)
@@ -192,7 +197,10 @@ func (r rule) in(year int, month time.Month, day int) occurrence {
 	}
 	o.date = dayIn(o.counted, month+time.Month(due.months), due.day)
 	o.end = dayIn(o.counted, month, endOfMonth)
-	if r.opens != nil {
+	switch {
+	case r.daysBefore > 0:
+		o.opens = o.date.AddDays(-r.daysBefore)
+	case r.opens != nil:
 		o.opens = dayIn(o.counted, month+time.Month(r.opens.months), r.opens.day)
 	}
 	return o

@@ -50,7 +50,7 @@ var wordings = []struct{ words, due string }{
 	{`During the calendar month of original filing.* not before that month`, `anniversary-month last opens first`},
 	{`^Anniversary date|assigned to each corporation, in its anniversary month`, `anniversary-date`},
 	{`^(Last day|End) of the (anniversary month|month of)`, `anniversary-month last`},
-	{`^Anniversary of formation or registration \(online\)`, `anniversary-month last`},
+	{`^Anniversary of formation or registration \(online`, `anniversary-month last`},
 	{`^Before the first day of the anniversary month`, `anniversary-month -1 last`},
 	{`^First day of the (anniversary month|month of organi[sz]ation)`, `anniversary-month first`},
 	{`quarter that holds the registration anniversary`, `anniversary-quarter last`},
@@ -71,12 +71,22 @@ func TestMachineFormSaysWhatTheWordsSay(t *testing.T) {
 	}
 }
 
+var daysBefore = regexp.MustCompile(`(\d+) days (before|early)`)
+
+// opensBefore is the end of the machine form of words such as "may be filed 180 days early".
+func opensBefore(words string) string {
+	if m := daysBefore.FindStringSubmatch(words); m != nil {
+		return " opens " + m[1] + " days before"
+	}
+	return ""
+}
+
 func checkWording(t *testing.T, name string, l Line) {
 	t.Helper()
 	for _, w := range wordings {
 		if regexp.MustCompile(w.words).MatchString(l.Words) {
-			if l.Due != w.due {
-				t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Due, w.due)
+			if want := w.due + opensBefore(l.Words); l.Due != want {
+				t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Due, want)
 			}
 			return
 		}
@@ -103,7 +113,7 @@ func checkFixed(t *testing.T, name string, l Line) {
 	case len(days) == 2 && regexp.MustCompile(`^\w+ \d+ to \w+ \d+`).MatchString(l.Words):
 		want = "fixed " + days[1] + " opens " + days[0]
 	default:
-		want = "fixed " + days[0]
+		want = "fixed " + days[0] + opensBefore(l.Words)
 	}
 	if l.Due != want {
 		t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Due, want)
