@@ -66,7 +66,7 @@ func DefaultFees() []Fee {
 		{annualReport, "AZ", "CORP", 45_00}, {annualReport, "CA", "LLC", 20_00}, {annualReport, "CA", "CORP", 25_00},
 		{annualReport, "CO", "", 25_00}, {annualReport, "DE", "LLC", 400_00}, {annualReport, "DE", "CORP", 225_00},
 		{annualReport, "FL", "LLC", 138_75}, {annualReport, "FL", "CORP", 150_00}, {annualReport, "GA", "", 60_00},
-		{annualReport, "IL", "", 75_00}, {annualReport, "NC", "LLC", 200_00}, {annualReport, "NC", "CORP", 25_00},
+		{annualReport, "IL", "", 75_00}, {annualReport, "NC", "LLC", 203_00}, {annualReport, "NC", "CORP", 21_00},
 		{annualReport, "NV", "LLC", 350_00}, {annualReport, "NV", "CORP", 650_00}, {annualReport, "NY", "", 9_00},
 		{annualReport, "WY", "", 60_00},
 		{formation, "AZ", "LLC", 50_00}, {formation, "CA", "LLC", 70_00}, {formation, "DE", "LLC", 110_00},
