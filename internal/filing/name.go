@@ -164,7 +164,8 @@ var partOfName = regexp.MustCompile(`(?i)^[-–—\s]*(?:(?:protected |a )?serie
 func CutAfterEnding(name string) (whole, after string) {
 	const marks = " -–—,;:()[]*"
 	lower, may := strings.ToLower(name), false
-	for _, begin := range []string{" llc", " l.l", " l l", " pl", " p.l", " inc", " co", " l.p", " lp", " lim", " lt", ",l", ",i"} {
+	for _, begin := range []string{" llc", " l.l", " l l", " pl", " p.l", " inc", " co", " l.p",
+		" lp", " lim", " lt", ",l", ",i"} {
 		at := strings.Index(lower, begin)
 		may = may || at >= 0 && len(lower)-at > len(begin)+2
 	}

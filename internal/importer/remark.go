@@ -51,7 +51,8 @@ var noteWords = []string{"note", "notes", "comment", "comments", "remark", "rema
 
 // statusHeader recognizes the folded header of a status of the company or of its
 // filing. "Tax Status" and "Payment Status" are of something else.
-var statusHeader = regexp.MustCompile(`^(the|current|company|entity|corp|corporate|corporation|business|legal|client|` +
+var statusHeader = regexp.MustCompile(`^(the|current|company|entity|corp|corporate|corporation|` +
+	`business|legal|client|` +
 	`sos|state|filing|report|ar|annual|registration|registry|charter|account|overall|llc|good|record|20\d\d)*` +
 	`(status|standing|disposition|active|activeinactive)(code|desc|description|name|20\d\d)?$`)
 
@@ -81,7 +82,8 @@ func remarkKindOf(header string) remarkKind {
 // Parts of the expressions below. A text is searched as its words in lower case with
 // blanks between them and a bar between its clauses.
 const (
-	who     = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|bookkeeper|they)`
+	who = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|` +
+		`bookkeeper|they)`
 	fillers = `(?:(?:the|this|these|that|our|company|companies|entity|entities|business|corp|corporation|llc|inc|` +
 		`client|clients|owner|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
 		`voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|in|ar|annual|` +
@@ -89,9 +91,12 @@ const (
 	month = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|` +
 		`oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
 	tail = `(?:\||in|on|as|by|effective|eff|to|into|with|per|from|since|during|out|off|last|this|and|or|at|for|it|` +
-		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|after|\d+|` + month + `)`
-	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|withdr\w+|terminat(?:ed|ion)|cancell?(?:ed|ation)|` +
-		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|wind(?:ing)? (?:up|down)|struck off|ceased|` +
+		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|` +
+		`after|\d+|` + month + `)`
+	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|` +
+		`withdr\w+|terminat(?:ed|ion)|cancell?(?:ed|ation)|` +
+		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|wind(?:ing)? (?:up|` +
+		`down)|struck off|ceased|` +
 		`defunct|bankrupt\w*|abandoned|redomesticated|inactive|exempt)`
 	instruction = `(?:skip|hold|on hold|omit|exclude|ignore|leave out|remove|stop|archived?|not required|not due|` +
 		`not needed|duplicate)`
@@ -102,7 +107,8 @@ var (
 	// refusals speak against filing in any column.
 	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|will not|won t) ` +
 		`(?:file|efile|renew)|(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
-		`(?:do not|don t|dont) (?:send|submit|process|order|proceed) ` + tail + `|dnf|(?:put|keep|place|is|are) on hold|` +
+		`(?:do not|don t|dont) (?:send|submit|process|order|proceed) ` + tail + `|dnf|(?:put|keep|place|` +
+		`is|are) on hold|` +
 		`hold off|not (?:yet )?approved|no longer (?:an? |our |in )?(?:client|clients|customer|business|active|` +
 		`exists?|needed|required|ours)|(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +
 		`reference only|out of business|(?:filing|files?|filed) elsewhere|` +
@@ -115,15 +121,19 @@ var (
 		`handling|submits?|submitted|renews?|renewed) (?:\||it|this|these|own|their|his|her|themsel\w+|himself|` +
 		`herself|directly|online|reports?|the|annual|ar|on|in|already|for|\d+)) `)
 	filedClause  = regexp.MustCompile(`\| ` + fillers + done + ` ` + tail + ` `)
-	closedClause = regexp.MustCompile(`\| ` + fillers + `(?:(?:to|will) be )?(?:` + closed + ` (?:and |or )?)+` + tail +
+	closedClause = regexp.MustCompile(`\| ` + fillers + `(?:(?:to|` +
+		`will) be )?(?:` + closed + ` (?:and |or )?)+` + tail +
 		` |\| ` + fillers + instruction + ` ` + tail + ` `)
 	closedWord = regexp.MustCompile(` ` + closed + ` `)
 	doneWord   = regexp.MustCompile(` ` + done + ` `)
-	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|can) be) (?:yet |been |be )*(?:filed|submitted|done|` +
+	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|` +
+		`can) be) (?:yet |been |be )*(?:filed|submitted|done|` +
 		`completed) `)
-	notClosed = regexp.MustCompile(` (?:(?:not|never|isn t) (?:yet |been )?` + closed + `|reinstat\w+|revived|restored|` +
+	notClosed = regexp.MustCompile(` (?:(?:not|never|` +
+		`isn t) (?:yet |been )?` + closed + `|reinstat\w+|revived|restored|` +
 		`rescinded|in error|still file|file anyway) `)
-	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|send|order|renew)` +
+	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|` +
+		`send|order|renew)` +
 		`(?: it| this| ar| report| annual report| \d+)* \|`)
 	yearIn = regexp.MustCompile(`(?:^|\D)(20\d\d)(?:\D|$)|\d[/.-]\d\d?[/.-](\d\d)(?:\D|$)`)
 )

@@ -58,27 +58,27 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 		if g.Kind == "name" {
 			return e.confirmedCells(g, b.Names), nil
 		}
-		chosen := rowSet(b.Rows)
-		for _, c := range g.cells {
-			if chosen != nil && !chosen[c.row] {
-				continue
-			}
-			if fix.LeaveOut || fix.FileAnyway {
-				e.decide(c, fix)
-				continue
-			}
-			to := fix.Text
-			if fix.Each {
-				if len(c.suggest) == 0 {
-					continue
-				}
-				to = c.suggest[0]
-			}
-			cells = append(cells, e.cellAt(c.row, c.column, c.header, to))
-		}
-		return cells, nil
+		return e.fixedCells(g, fix, rowSet(b.Rows)), nil
 	}
 	return nil, errNoGroup
+}
+
+// fixedCells are the cells of a group with a correction, in the chosen rows; nil for all.
+func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]bool) (cells []gridCell) {
+	for _, c := range g.cells {
+		to := fix.Text
+		if fix.Each && len(c.suggest) > 0 {
+			to = c.suggest[0]
+		}
+		switch {
+		case chosen != nil && !chosen[c.row], fix.Each && len(c.suggest) == 0:
+		case fix.LeaveOut, fix.FileAnyway:
+			e.decide(c, fix)
+		default:
+			cells = append(cells, e.cellAt(c.row, c.column, c.header, to))
+		}
+	}
+	return cells
 }
 
 // decide leaves the row of a cell out, or has it filed in spite of the remark.
