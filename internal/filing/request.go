@@ -12,6 +12,36 @@ type Request struct {
 	User    UserRef    `json:"user"`
 	Company CompanyRef `json:"company"`
 	Order   Order      `json:"order"`
+
+	// Named is the key of the main item as the sheet named it when the row was read: what a
+	// recorded order counts for.
+	Named Key `json:"named,omitempty"`
+}
+
+// SheetKeys returns the key of each item, the main one first, with the company as the sheet
+// names it, and last that of the company that the row describes, if it has no ID; see
+// [Order.Keys]. A company ID is exact; a slug is part of a web address and ignores case.
+// Only the ledger can know that an ID and a slug are of one company.
+func (r *Request) SheetKeys() []Key {
+	o := r.Order
+	described := r.Company.Sheet.ForUser("").Key()
+	switch ref := r.Company.Ref; {
+	case o.Formation != nil:
+	case ref == "":
+		o.CompanyID = string(described)
+	case IsCompanyID(ref):
+		o.CompanyID = ref
+	default:
+		o.CompanyID = strings.ToLower(ref)
+	}
+	var all []Key
+	for _, p := range o.Products() {
+		all = append(all, o.key(p))
+	}
+	if r.CreatesCompany() {
+		all = append(all, described)
+	}
+	return all
 }
 
 // UserRef names a user as the sheet does. ID wins over Email; Name and Phone

@@ -436,6 +436,13 @@ func (im *Import) findSheet(m *matcher) error {
 		}
 	}
 	if i, ours := im.attentionOf(all); ours {
+		properties, err := im.file.Properties()
+		if err == nil {
+			err = im.refuseChangedResults(ledger.OriginOf(properties))
+		}
+		if err != nil {
+			return err
+		}
 		if all[i].layout == nil || all[i].layout.rows == 0 {
 			return &noRowsError{sheet.FormatError{
 				File: im.file.Name(), Sheet: im.attention,

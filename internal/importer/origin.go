@@ -107,12 +107,74 @@ func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 		Result: filing.Result(strings.ToLower(text(im.resultColumn))),
 		Orders: text(im.ordersColumn),
 	}
+	if im.changedSince(r) != "" {
+		return b, false // the order counts for what it was bought for
+	}
 	switch b.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
 		return b, true
 	}
 	return b, b.Orders != ""
 }
+
+// changedSince returns what the order on a row of a results sheet was bought for, if that is not
+// what the row says now; "" otherwise, and where nobody knows.
+func (im *Import) changedSince(r *Row) filing.Key {
+	if im.origin == nil || im.ordersColumn < 0 || im.ordersColumn >= len(r.Cells) || r.Read == nil {
+		return ""
+	}
+	ids := ordersIn(r.Cells[im.ordersColumn].Text)
+	if len(ids) == 0 {
+		return ""
+	}
+	bought := im.origin.Orders[ids[0]]
+	if now := r.Read.SheetKeys(); len(now) > 0 && now[0] == bought {
+		return ""
+	}
+	return bought
+}
+
+// refuseChangedResults refuses a results workbook of which the sheet Needs Attention is read, if
+// the sheet of results was changed: nobody would notice that the changes are not read.
+func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
+	if origin == nil || len(origin.Orders) == 0 {
+		return nil
+	}
+	o := OptionsOf(ledger.Batch{Options: origin.Options})
+	o.Sheet, o.Now, o.Limits, o.OnPage = im.results, im.options.Now, im.options.Limits, im.options.OnPage
+	m, err := newMatcher(&o)
+	if err != nil {
+		return err
+	}
+	results, err := o.beginOn(im.file, m)
+	if err != nil || results.readLayout(m) != nil {
+		return err // it cannot be read as filings, and is not
+	}
+	var changed []string
+	err = results.readChunks(context.Background(), func(rows []Row) error {
+		for i := range rows {
+			if bought := results.changedSince(&rows[i]); bought != "" {
+				changed = append(changed, fmt.Sprintf("row %d, whose order %s was bought for %q, says %q",
+					rows[i].Number, ordersIn(rows[i].Cells[results.ordersColumn].Text)[0], plainKey(bought),
+					plainKey(rows[i].Read.SheetKeys()[0])))
+			}
+		}
+		return nil
+	})
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	return &sheet.FormatError{
+		File: im.file.Name(), Sheet: im.results,
+		Reason: text.CountOf(len(changed), "row was", "rows were") + " changed since the results were written: " +
+			text.FirstOf(changed, quotedRows),
+		Remedy: "Undo the changes, for only the sheet " + strconv.Quote(im.attention) + " is read. To order what the " +
+			"changed rows say now, " + im.options.remedyText(chooseSheet, im.results),
+	}
+}
+
+// plainKey writes a key for people: "annual-report, comp_1, DE, 2027".
+func plainKey(k filing.Key) string { return strings.ReplaceAll(string(k), "|", ", ") }
 
 // purchaseLookup reads from the ledger what was ordered. *ledger.Ledger
 // implements it.

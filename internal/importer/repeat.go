@@ -19,43 +19,21 @@ import (
 // key identifies what a row orders: the beginning of the SHA-256 of a [filing.Key].
 type key [16]byte
 
-// appendKeys appends the key of each item of an order, with the company as the sheet
-// names it, and that of the company that the row describes, if it has no ID; see
-// [filing.Order.Keys]. A company ID is exact; a slug is part of a web address and
-// ignores case. Only the ledger can know that an ID and a slug are of one company.
-func appendKeys(keys []key, r *filing.Request) []key {
-	o := r.Order
-	described := r.Company.Sheet.ForUser("").Key()
-	switch ref := r.Company.Ref; {
-	case o.Formation != nil:
-	case ref == "":
-		o.CompanyID = string(described)
-	case strings.HasPrefix(ref, "comp_"):
-		o.CompanyID = ref
-	default:
-		o.CompanyID = strings.ToLower(ref)
-	}
-	all := o.Keys()
-	for _, p := range o.Products() {
-		keys = append(keys, newKey(all[p]))
-	}
-	if r.CreatesCompany() {
-		keys = append(keys, newKey(described))
-	}
-	return keys
-}
-
 // identify sets what a ready row is compared by with other rows.
 func (r *Row) identify() {
-	r.keys, r.name = appendKeys(r.keys[:0], r.Request), 0
+	named := r.Request.SheetKeys()
+	r.Request.Named, r.keys, r.name = named[0], appendKeys(r.keys[:0], named), 0
 	if name := r.Request.LegalName(); name != "" {
 		r.name = maphash.String(seed, filing.FoldLegalName(name))
 	}
 }
 
-func newKey(k filing.Key) key {
-	sum := sha256.Sum256([]byte(k))
-	return key(sum[:16])
+func appendKeys(keys []key, all []filing.Key) []key {
+	for _, k := range all {
+		sum := sha256.Sum256([]byte(k))
+		keys = append(keys, key(sum[:16]))
+	}
+	return keys
 }
 
 // seed is of the hashes below, which live as long as the process.
@@ -143,7 +121,7 @@ func (s *repeats) add(r *Row) error {
 	request, keys := r.Request, r.keys
 	switch {
 	case r.formsUnready():
-		request, keys = r.Read, appendKeys(nil, r.Read)
+		request, keys = r.Read, appendKeys(nil, r.Read.SheetKeys())
 	case r.Result != filing.Ready:
 		return nil
 	}
@@ -187,7 +165,7 @@ func sameName(a, b uint64) bool { return a == b || a == 0 || b == 0 }
 // neither the name nor what else the sheet says of it. Spellings of one name are the same.
 func hashSent(r *filing.Request) (sums []uint64, err error) {
 	one, described := *r, r.Company.Sheet
-	one.Company = filing.CompanyRef{}
+	one.Company, one.Named = filing.CompanyRef{}, ""
 	described.LegalName = filing.FoldLegalName(described.LegalName)
 	add := func(v any) {
 		body, e := json.Marshal(v)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -24,6 +25,10 @@ type Origin struct {
 	Accounts []string
 	// Bought are the rows on that sheet of which there is an order, or may be one.
 	Bought []BoughtRow
+	// Options are those of the batch, and Orders say what the orders of its rows were bought
+	// for: the key as the row named it, by the first order id.
+	Options string
+	Orders  map[string]filing.Key
 	// Beside are the remarks on rows that no cell of that sheet holds.
 	Beside []RowRemark
 }
@@ -53,6 +58,12 @@ func (o Origin) Properties() [][]string {
 	for _, b := range o.Bought {
 		rows = append(rows, []string{"bought", strconv.Itoa(b.Number), string(b.Result), b.Orders})
 	}
+	if o.Options != "" {
+		rows = append(rows, []string{"options", o.Options})
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.Orders)) {
+		rows = append(rows, []string{"order", id, string(o.Orders[id])})
+	}
 	for _, r := range o.Beside {
 		rows = append(rows, []string{"remark", strconv.Itoa(r.Number), r.Text})
 	}
@@ -62,7 +73,7 @@ func (o Origin) Properties() [][]string {
 // OriginOf reads the origin from the properties of a workbook; nil where they
 // hold none.
 func OriginOf(properties [][]string) *Origin {
-	var o Origin
+	o := Origin{Orders: make(map[string]filing.Key)}
 	for _, row := range properties {
 		row = append(slices.Clone(row), "", "", "", "")
 		switch row[0] {
@@ -76,6 +87,10 @@ func OriginOf(properties [][]string) *Origin {
 			o.Accounts = append(o.Accounts, row[1])
 		case "rows":
 			o.Rows, _ = strconv.Atoi(row[1])
+		case "options":
+			o.Options = row[1]
+		case "order":
+			o.Orders[row[1]] = filing.Key(row[2])
 		case "remark":
 			if number, err := strconv.Atoi(row[1]); err == nil {
 				o.Beside = append(o.Beside, RowRemark{number, row[2]})

@@ -174,12 +174,13 @@ func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int)
 			if page[i].Message != "" {
 				page[i].Message += "; "
 			}
-			by := other.seenFrom(r.batch)
 			if other == r {
-				by = "this row itself"
+				page[i].Message += "bought twice by this row: the " + product.Title()
+			} else {
+				page[i].Message += fmt.Sprintf("bought twice: %s bought the same %s", other.seenFrom(r.batch),
+					product.Title())
 			}
-			page[i].Message += fmt.Sprintf("bought twice: %s bought the same %s; ask the filing service to refund "+
-				"one of the two", by, product.Title())
+			page[i].Message += "; ask the filing service to refund one of the two"
 		}
 		if add(second, first); first != second {
 			add(first, second)

@@ -21,6 +21,7 @@ type corrections struct {
 	rows   int // of the batch
 	bought []ledger.BoughtRow
 	beside []ledger.RowRemark
+	orders map[string]filing.Key
 }
 
 const attentionSheet = "Needs Attention"
@@ -62,6 +63,7 @@ func WriteAttention(ctx context.Context, l Ledger, batchID, path string) (err er
 // add writes a row if a correction can help it.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 	c.rows++
+	c.noteOrder(row)
 	if !correctable(row) {
 		return nil
 	}

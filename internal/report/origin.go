@@ -24,7 +24,7 @@ const resultsSheet = "Results"
 // are known again when they are fed back.
 func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
 	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought,
-		Beside: c.beside}
+		Beside: c.beside, Options: c.batch.Options, Orders: c.orders}
 	if c.copy != nil {
 		o.Results = c.copy.sheet
 	}
@@ -44,6 +44,17 @@ func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 		return err
 	}
 	return c.book.Properties(o.Properties())
+}
+
+// noteOrder records what an order of a row was bought for.
+func (c *corrections) noteOrder(row *ledger.Row) {
+	if row.Request == nil || row.Request.Named == "" || len(row.Items) == 0 || row.Items[0].OrderID == "" {
+		return
+	}
+	if c.orders == nil {
+		c.orders = make(map[string]filing.Key)
+	}
+	c.orders[row.Items[0].OrderID] = row.Request.Named
 }
 
 // note records the rows on Needs Attention that were bought, and the remarks that stood
