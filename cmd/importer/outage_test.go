@@ -43,12 +43,13 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 		gaveUp bool
 		says   int
 	}{
-		"nothing":         {flags: runFlags{patience: time.Minute}},
-		"a restart":       {runFlags{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
-		"with --wait":     {runFlags{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
-		"for too long":    {runFlags{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
-		"something else":  {runFlags{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
-		"a file":          {runFlags{patience: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0, true, 0},
+		"nothing":        {flags: runFlags{patience: time.Minute}},
+		"a restart":      {runFlags{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
+		"with --wait":    {runFlags{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
+		"for too long":   {runFlags{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
+		"something else": {runFlags{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
+		"a file": {runFlags{patience: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0,
+			true, 0},
 		"the service":     {runFlags{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
 		"a wrong request": {runFlags{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
 	} {

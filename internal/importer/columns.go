@@ -226,7 +226,8 @@ var columns = slices.Concat([]column{
 		used:       formation,
 		recordOnly: onExisting,
 		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity",
-			"Current Entity Name", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
+			"Current Entity Name", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name",
+			"Corporation Name"},
 		weak: []string{"Client Name", "Customer", "Customer Name"},
 		about: "The company's full legal name. An existing company is found by its Company ID, and the name is " +
 			"compared with the filing service's record: a row that names another company is not sent. A formation " +

@@ -414,8 +414,10 @@ func (l *layout) readJurisdiction(rows []sheet.Row) {
 func (l *layout) uncertainState(h *heading, o *Options) error {
 	return &sheet.FormatError{
 		Cell: l.cell(h.index),
-		Reason: fmt.Sprintf("%s may be the state in which each row is filed, or the state in which its company was formed",
-			h.name(l.row)),
+		Reason: fmt.Sprintf(
+			"%s may be the state in which each row is filed, or the state in which its company was formed",
+			h.name(l.row),
+		),
 		Remedy: o.remedyText(readAsEither, h.text, l.mapName(h)+"="+columns[filingState].header),
 	}
 }
@@ -456,10 +458,15 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
 	if p.product != filing.Formation && p.binding(companyID) != nil && p.binding(legalName) == nil {
-		notes = append(notes, "No column gives the Legal Name: names are not compared with the filing service's record, and "+
-			"a wrong Company ID is not noticed. "+
-			text.Capital(o.remedyText(readAs, "Their Header", columns[legalName].header, "Their Header=Legal Name"))+
-			" if a column has the names.")
+		notes = append(
+			notes,
+			"No column gives the Legal Name: names are not compared with the filing service's record, and "+
+				"a wrong Company ID is not noticed. "+
+				text.Capital(
+					o.remedyText(readAs, "Their Header", columns[legalName].header, "Their Header=Legal Name"),
+				)+
+				" if a column has the names.",
+		)
 	}
 	return notes, nil
 }

@@ -64,7 +64,8 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 		9:  {"not-required", "New Mexico asks no annual report of an LLC"},
 		10: {"not-required", "South Carolina asks no annual report of an LLC"},
 		11: {"not-required", "Alabama asks no annual report of an LLC"},
-		12: {"not-this-year", "Iowa has no report of 2026: January 1 to April 1 of odd-numbered years; 2026 is not one"},
+		12: {"not-this-year",
+			"Iowa has no report of 2026: January 1 to April 1 of odd-numbered years; 2026 is not one"},
 		13: {"too-early", "Nevada takes the report of 2027 from Jan 30, 2027 on, and it is due by Apr 30, 2027"},
 		17: {"not-this-year", "Florida has no report of 2026"},
 	} {
@@ -74,8 +75,10 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 			continue
 		}
 		p := problems[0]
-		if !strings.HasPrefix(p.Message, want[1]) || !strings.Contains(p.Message, " (source: ") || p.Severity != importer.Warning ||
-			p.Column != "Filing State" || p.Rule != "annual-report."+want[0] {
+		if !strings.HasPrefix(p.Message, want[1]) || !strings.Contains(p.Message,
+			" (source: ") || p.Severity != importer.Warning ||
+			p.Column != "Filing State" ||
+			p.Rule != "annual-report."+want[0] {
 			t.Errorf("row %d: %+v", row, p)
 		}
 	}

@@ -180,7 +180,10 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return passes
 	case k != statusRemark && k != filedRemark && k != dueRemark &&
 		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, stem) }):
-		return when(k == newNameRemark && afterEnding(text) != "" || k == nameRemark && isStatus(afterEnding(text)), holds)
+		return when(
+			k == newNameRemark && afterEnding(text) != "" || k == nameRemark && isStatus(afterEnding(text)),
+			holds,
+		)
 	}
 	past := isPast(text, year)
 	isClosed := closedClause.MatchString(said)
@@ -195,7 +198,10 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return holds
 	case k == nameRemark, k == newNameRemark: // a clause beside the name
 		after := afterEnding(text)
-		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(after) || k == newNameRemark && after != "", holds)
+		return when(
+			isClosed && strings.Count(said, "|") > 2 || isStatus(after) || k == newNameRemark && after != "",
+			holds,
+		)
 	case isClosed, k == statusRemark && closedWord.MatchString(said):
 		return holds
 	case k == filedRemark && !isPast(header, year):

@@ -43,7 +43,8 @@ var remedies = map[remedy]struct{ command, page string }{
 	readAs:        {"use --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readColumnAs:  {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readAsEither: {"Use --map %[2]q if it is the first. Otherwise name the state of filing in a column or with --state",
-		"If it is the first, read it as Filing State below. Otherwise leave it out, and choose one state for all rows " +
+		"If it is the first, read it as Filing State below. Otherwise leave it out, and choose one state for all " +
+			"rows " +
 			"or add a Filing State column%.0[1]s%.0[2]s"},
 	ignoreColumn: {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
 	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",

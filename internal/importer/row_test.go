@@ -52,44 +52,56 @@ func TestAnnualReport(t *testing.T) {
 					a.CompanyName == "Acme Agents" && a.Street == "1 Main St" && a.City == "Dover" &&
 					a.State == "DE" && a.ZIP == "19901"
 			}},
-		{"a person supplied", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n",
+		{"a person supplied",
+			"comp_1,Acme LLC,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n",
 			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 				return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
 			}},
-		{"agent ordered and supplied", "comp_1,Acme LLC,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2",
+		{"agent ordered and supplied", "comp_1,Acme LLC,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid,
+			"G2",
 			"keep only one of them", nil},
 		{"agent columns that say nothing", "comp_1,Acme LLC,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n",
 			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 				return r.Order.AnnualReport.RegisteredAgent == nil
 			}},
-		{"a change without an order", "comp_1,Acme LLC,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2",
+		{"a change without an order", "comp_1,Acme LLC,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid,
+			"H2",
 			"no agent is ordered", nil},
 		{"two kinds of names", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n",
 			Options{}, filing.Invalid, "I2", "Agent Type", nil},
-		{"agent state not known is said once", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
+		{"agent state not known is said once",
+			"comp_1,Acme LLC,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
 			Options{}, filing.Invalid, "O2", "not a US state", nil},
 		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2",
 			"Company ID: the company is missing", nil},
 		{"year filled in", "comp_1,Acme LLC,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
-		{"year agrees", "comp_1,Acme LLC,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
-		{"year contradicts", "comp_1,Acme LLC,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2",
+		{"year agrees", "comp_1,Acme LLC,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
+			nil},
+		{"year contradicts", "comp_1,Acme LLC,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid,
+			"F2",
 			"2025 but --filing-year says 2026", nil},
 		{"user filled in", "comp_1,Acme LLC,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.User.ID == "user_1" }},
-		{"user agrees", "comp_1,A LLC,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
-		{"user contradicts", "comp_1,Acme LLC,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2",
+		{"user agrees", "comp_1,A LLC,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "",
+			nil},
+		{"user contradicts", "comp_1,Acme LLC,,b@example.com,DE,2026\n", Options{User: "a@example.com"},
+			filing.Invalid, "D2",
 			"--user says a@example.com", nil},
-		{"of the state", "comp_1,Acme LLC,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "", nil},
+		{"of the state", "comp_1,Acme LLC,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "",
+			nil},
 		{"of another state, whatever else is wrong", ",,LP,a,NY,26\n", Options{State: "DE"}, filing.Skipped, "",
 			"filing state is NY", nil},
-		{"of no state, which is not guessed", "comp_1,Acme LLC,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid,
+		{"of no state, which is not guessed", "comp_1,Acme LLC,,a@example.com,,2026\n", Options{State: "DE"},
+			filing.Invalid,
 			"E2", "filing state is missing", nil},
-		{"of a state that cannot be read", "comp_1,Acme LLC,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid,
+		{"of a state that cannot be read", "comp_1,Acme LLC,,a@example.com,ZZ,2026\n", Options{State: "DE"},
+			filing.Invalid,
 			"E2", "not a US state", nil},
 		{"a delimiter that was not quoted", "comp_1,Acme, Inc.,CORP,a@example.com,DE,2026\n", Options{},
 			filing.Invalid, "D2 E2 F2 G2", "User Email: ", nil},
-		{"more cells than the header", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid,
+		{"more cells than the header", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{},
+			filing.Invalid,
 			"Q2", "more cells than the header", nil},
 		{"slug", "acme-llc,Acme LLC,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
 		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
@@ -309,7 +321,8 @@ func TestRepeats(t *testing.T) {
 		for _, p := range r.problems {
 			said += p.Message
 		}
-		if r.result != all[i].want || (said == "") != (all[i].message == "") || !strings.Contains(said, all[i].message) {
+		if r.result != all[i].want || (said == "") != (all[i].message == "") ||
+			!strings.Contains(said, all[i].message) {
 			t.Errorf("row %d: %s, %s", r.number, r.result, said)
 		}
 	}

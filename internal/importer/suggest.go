@@ -31,7 +31,14 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	case "cell.misread":
 		_, typed := misread(b, sheet.TypedCell(value), value)
 		all = []string{typed}
-	case "cell.placeholder", "cell.ssn", "cell.error", "cell.formula", "text.lost-letters", "row.too-long", remarkRule, "company.name-ending":
+	case "cell.placeholder",
+		"cell.ssn",
+		"cell.error",
+		"cell.formula",
+		"text.lost-letters",
+		"row.too-long",
+		remarkRule,
+		"company.name-ending":
 		return nil
 	}
 	switch b.kind {

@@ -64,7 +64,8 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 				How:    ByName,
 				Note:   "Alternative Names is not used for an annual report",
 			}},
-		{"a state of either kind", "Jurisdiction,Company ID,User ID,Year\nNY,comp_1,user_1,2026\nOntario,comp_2,user_1,2026\n",
+		{"a state of either kind",
+			"Jurisdiction,Company ID,User ID,Year\nNY,comp_1,user_1,2026\nOntario,comp_2,user_1,2026\n",
 			Options{}, 0, ColumnSurvey{
 				Header:  "Jurisdiction",
 				Note:    "the state of each filing, or that in which the company was formed",

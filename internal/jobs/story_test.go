@@ -176,7 +176,8 @@ func (s *story) tell(r ledger.Row, recorded map[string]bool) {
 	var orders []string
 	company := r.Request.Company.Ref
 	for _, o := range s.service.Books().Orders {
-		if o.CompanyID != cmp.Or(r.CompanyRef(), o.CompanyID) || company == "" && o.CompanyName != r.Request.LegalName() {
+		if o.CompanyID != cmp.Or(r.CompanyRef(), o.CompanyID) ||
+			company == "" && o.CompanyName != r.Request.LegalName() {
 			continue
 		}
 		for _, i := range o.Items {
@@ -229,7 +230,9 @@ func (s *story) end() {
 			}
 			for _, p := range r.Request.Order.Products() {
 				agent := p == filing.RegisteredAgent || p == filing.AgentChange // active everywhere
-				if want := fmt.Sprint(p, cmp.Or(r.CompanyRef(), r.Request.LegalName())); !agent && r.Result != filing.Skipped && bought[want] != 1 {
+				if want := fmt.Sprint(p, cmp.Or(r.CompanyRef(), r.Request.LegalName())); !agent &&
+					r.Result != filing.Skipped &&
+					bought[want] != 1 {
 					s.Errorf("row %d of %s is %s, and the service has %d orders of %s: %s", r.Number, b, r.Result,
 						bought[want], want, r.Message)
 				}

@@ -119,8 +119,6 @@ type claimed struct {
 	record
 }
 
-func (p *purchase) ref() rowRef { return rowRef{p.row, p.batch, p.number} }
-
 // write applies the group. Outcomes come first: they release money and keys for
 // the intents beside them.
 func (g *groupWriter) write(group []*transition) error {

@@ -138,7 +138,10 @@ func TestNameCompany(t *testing.T) {
 			s.Errorf("%+v", unnamed)
 		}
 		for range 2 {
-			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", ledger.FormedClaims(order, "comp_9"), "says Ana"))
+			s.must(
+				l.Resolutions().
+					NameCompany(ctx, rows[0].ID, "comp_9", ledger.FormedClaims(order, "comp_9"), "says Ana"),
+			)
 		}
 		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
 			s.Errorf("%+v", got)
