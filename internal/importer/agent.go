@@ -73,13 +73,13 @@ func (c *checker) checkCompanyName(b *binding, name string) {
 }
 
 // agentStatus matches what registers write in place of an agent's name.
-var agentStatus = regexp.MustCompile(`(?i)\b(resign\w+|revoked|vacant|vacated|withdr\w+|removed|terminated|expired|` +
+var agentStatus = regexp.MustCompile(`(?i)\b(resign\w+|revoked|vacan\w+|vacated|withdr\w+|removed|terminated|expired|` +
 	`deceased|undeliverable|not|cannot|never|unknown|required|needed|missing|invalid|inactive|none|` +
 	`(no|without)( \w+)? (agent|ra|record|file)s?|secretary of state|department of state)\b`)
 
 var (
 	postOfficeBox = regexp.MustCompile(`(?i)^\W*(p\W*o\W*(b(ox|x)?\b|drawer\b|#?\s*\d)|pobox|post\W+office\W+(box|` +
-		`drawer)|(lock|caller) (box|bag)|(box|drawer|pmb)\W*\d)`)
+		`drawer)|(lock|caller) (box|bag)|(box|drawer|pmb)\W*\d|general delivery\b)`)
 	addressee = regexp.MustCompile(`(?i)^\W*(attn|attention|c\s*[/\\]\s*o|(in )?care of)\b|` +
 		`\b(dept|department|mail ?room)\b`)
 	onlySuite = regexp.MustCompile(`(?i)^\W*((suite|ste|unit|apt|apartment|room|rm|floor|fl)\b\W*\w+|` +

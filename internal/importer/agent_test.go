@@ -24,6 +24,8 @@ func TestSuppliedAgents(t *testing.T) {
 		{"REGISTERED AGENT RESIGNED", "", "", "", "", "E2", "says that there is no agent"},
 		{"No agent on file", "", "12 Main St", "", "12260", "E2", "says that there is no agent"},
 		{"Agent cannot be located", "", "12 Main St", "", "12260", "E2", "says that there is no agent"},
+		{"Registered Agent Vacancy", "", "12 Main St", "", "12260", "E2", "says that there is no agent"},
+		{"Empire Agents Inc.", "", "General Delivery", "", "12260", "G2", "a post office box"},
 		{"Empire Agents Inc.", "", "PO BOX 456", "", "12260", "G2", "a post office box"},
 		{"Empire Agents Inc.", "", "P. O. Box 456", "", "12260", "G2", "a post office box"},
 		{"Empire Agents Inc.", "", "ATTN: LEGAL DEPT", "80 Sample Street", "12260", "G2", "an addressee"},

@@ -15,19 +15,24 @@ import (
 var (
 	misreadDates = []string{time.DateOnly, "2-Jan", "Jan-2", "2-Jan-06", "2-Jan-2006", "1/2/06", "1/2/2006",
 		"2006-01-02T15:04:05", time.DateTime}
-	misreadNumber = regexp.MustCompile(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$`)
+	misreadNumber = regexp.MustCompile(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$|^(0|\d{5})\.\d+$`)
 )
+
+// maxSuite is the length of the longest number that is read as one of a suite. A day
+// that lost its format is a longer one.
+const maxSuite = 4
 
 // misread recognizes what a spreadsheet program made of a text that was typed into
 // a column of names or addresses: what the cell holds now, and what was probably
 // typed, if that is known.
 func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
+	isSuite := strings.HasSuffix(b.field, "line2")
 	switch {
 	case cell.Kind == sheet.Bool, text == "TRUE", text == "FALSE":
 		return text, text[:1] + strings.ToLower(text[1:])
 	case cell.Kind == sheet.Date && text[2] == ':':
 		return "the time " + text, strings.TrimSuffix(text, ":00")
-	case cell.Kind == sheet.Number:
+	case cell.Kind == sheet.Number && !(isSuite && isDigits(text) && len(text) <= maxSuite):
 		return "the number " + text, ""
 	}
 	if len(text) >= len("2-Jan") && len(text) <= len(time.DateTime) && strings.ContainsAny(text, "-/") &&
@@ -41,7 +46,7 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 			return "the date " + text, fmt.Sprintf("%d-%02d", month.Month(), month.Year()%100)
 		}
 	}
-	if misreadNumber.MatchString(text) || !strings.HasSuffix(b.field, "line2") && isNumber(text) {
+	if misreadNumber.MatchString(text) || !isSuite && isNumber(text) {
 		return "the number " + text, ""
 	}
 	return "", ""

@@ -49,12 +49,14 @@ const (
 var noteWords = []string{"note", "notes", "comment", "comments", "remark", "remarks", "instruction", "instructions",
 	"action", "flag", "memo", "todo", "heading"}
 
-// statusHeader recognizes the folded header of a status of the company or of its
-// filing. "Tax Status" and "Payment Status" are of something else.
-var statusHeader = regexp.MustCompile(`^(the|current|company|entity|corp|corporate|corporation|` +
-	`business|legal|client|` +
-	`sos|state|filing|report|ar|annual|registration|registry|charter|account|overall|llc|good|record|20\d\d)*` +
-	`(status|standing|disposition|active|activeinactive)(code|desc|description|name|20\d\d)?$`)
+// otherStatus are the words in the headers of a status that is not one of the company
+// or of its filing: "Tax Status", "Payment Status".
+var otherStatus = strings.Fields("tax taxes pay payment payments invoice billing bill email mail mailing " +
+	"phone marital user owner officer member agent boi kyc credit contract engagement insurance payroll bank " +
+	"filer vip letter")
+
+// activeHeader are the words of a header that asks whether the company is active.
+var activeHeader = strings.Fields("the is still active inactive company entity corp llc code")
 
 // remarkKindOf tells the kind of a column from its header.
 func remarkKindOf(header string) remarkKind {
@@ -65,11 +67,14 @@ func remarkKindOf(header string) remarkKind {
 	switch {
 	case len(words) == 0: // written beside the table
 		return noteRemark
-	case statusHeader.MatchString(foldHeader(header)):
+	case has(otherStatus...):
+	case strings.Contains(foldHeader(header), "status"), has("standing", "disposition"),
+		has("active") && !slices.ContainsFunc(words,
+			func(w string) bool { return !slices.Contains(activeHeader, w) }):
 		return statusRemark
 	case has("amount", "fee", "fees", "cost", "paid", "initial", "first", "original"):
 		return unknownRemark
-	case has("filed", "submitted", "completed", "confirmation"):
+	case has("filed", "efiled", "submitted", "completed", "done", "confirmation"):
 		return filedRemark
 	case has("due", "deadline"):
 		return dueRemark
@@ -85,38 +90,46 @@ const (
 	who = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|` +
 		`bookkeeper|they)`
 	fillers = `(?:(?:the|this|these|that|our|company|companies|entity|entities|business|corp|corporation|llc|inc|` +
-		`client|clients|owner|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
+		`client|clients|owner|we|paid|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
 		`voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|in|ar|annual|` +
 		`report|reports|online|\d+) )*`
 	month = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|` +
 		`oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
 	tail = `(?:\||in|on|as|by|effective|eff|to|into|with|per|from|since|during|out|off|last|this|and|or|at|for|it|` +
-		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|` +
-		`after|\d+|` + month + `)`
-	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|` +
-		`withdr\w+|terminat(?:ed|ion)|cancell?(?:ed|ation)|` +
-		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|wind(?:ing)? (?:up|` +
-		`down)|struck off|ceased|` +
+		`up|down|until|online|electronically|today|(?:the )?(?:business|company|entity)|entities|companies|` +
+		`client|clients|before|after|\d+|` + month + `)`
+	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|withdr\w+|terminat(?:ed|ion)|` +
+		`cancell?(?:ed|ation)|` +
+		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|` +
+		`wind(?:ing)? (?:up|down)|struck off|ceased|` +
 		`defunct|bankrupt\w*|abandoned|redomesticated|inactive|exempt)`
-	instruction = `(?:skip|hold|on hold|omit|exclude|ignore|leave out|remove|stop|archived?|not required|not due|` +
-		`not needed|duplicate)`
-	done = `(?:filed|submitted|done|completed?|efiled)`
+	instruction = `(?:skip|(?:ok |safe )?to skip|hold|on hold|wait|omit|exclude|ignore|` +
+		`leave (?:out|it|this(?: one)?|alone)|remove|stop|archived?|not required|not due|not needed|duplicate)`
+	done    = `(?:filed|submitted|done|completed?|efiled)`
+	handled = `(?:` + done + `|handled|taken care of)`
 )
 
 var (
 	// refusals speak against filing in any column.
 	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|will not|won t) ` +
-		`(?:file|efile|renew)|(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
-		`(?:do not|don t|dont) (?:send|submit|process|order|proceed) ` + tail + `|dnf|(?:put|keep|place|` +
-		`is|are) on hold|` +
+		`(?:file|efile|renew)|not (?:filing|renewing)|let(?:ting)? (?:(?:it|this|them|the|company|entity) )*` +
+		`(?:lapse|expire|go|dissolve)|` +
+		`(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
+		`(?:do not|don t|dont) (?:send|submit|process|order|proceed|touch|do|bother) ` + tail + `|dnf|` +
+		`(?:put|keep|place|is|are) on hold|` +
 		`hold off|not (?:yet )?approved|no longer (?:an? |our |in )?(?:client|clients|customer|business|active|` +
-		`exists?|needed|required|ours)|(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +
+		`exists?|needed|required|ours|operat\w+|trading|managed|handled|represented?|with us)|` +
+		`clients? (?:has |have )?(?:left|fired us|disengaged|moved to)|` +
+		`(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +
 		`reference only|out of business|(?:filing|files?|filed) elsewhere|` +
 		`no (?:annual report|ar|report|filing|renewal)s? (?:is |are )?(?:due|required|needed)|` +
 		`(?:report|ar|filing|renewal) (?:is )?not (?:due|required|needed)) `)
 	// filedBefore says that it was filed, or is filed by others.
-	filedBefore = regexp.MustCompile(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|self fil\w+|` +
-		done + ` by (?:the )?(?:` + who + `|others?|another|them)|` + who +
+	filedBefore = regexp.MustCompile(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|` +
+		`(?:filed|did|done) (?:it |this |that )*already|self fil\w+|` +
+		handled + ` by (?:the |a |an |another |our |prior |former |previous )*(?:` + who +
+		`|others?|another|them|state)|` + who + ` (?:(?:is|has|have|will|already) )*(?:do|does|did|done|` +
+		`doing) (?:it|this|these|them)|` + who +
 		` (?:(?:will|to|is|are|has|have|had|already|just|would) )*(?:file|files|filed|filing|handles?|handled|` +
 		`handling|submits?|submitted|renews?|renewed) (?:\||it|this|these|own|their|his|her|themsel\w+|himself|` +
 		`herself|directly|online|reports?|the|annual|ar|on|in|already|for|\d+)) `)
@@ -125,16 +138,19 @@ var (
 		`will) be )?(?:` + closed + ` (?:and |or )?)+` + tail +
 		` |\| ` + fillers + instruction + ` ` + tail + ` `)
 	closedWord = regexp.MustCompile(` ` + closed + ` `)
+	filer      = regexp.MustCompile(` ` + who + ` `)
 	doneWord   = regexp.MustCompile(` ` + done + ` `)
-	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|` +
-		`can) be) (?:yet |been |be )*(?:filed|submitted|done|` +
-		`completed) `)
-	notClosed = regexp.MustCompile(` (?:(?:not|never|` +
-		`isn t) (?:yet |been )?` + closed + `|reinstat\w+|revived|restored|` +
-		`rescinded|in error|still file|file anyway) `)
-	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|` +
-		`send|order|renew)` +
-		`(?: it| this| ar| report| annual report| \d+)* \|`)
+	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|can) be) (?:yet |been |be )*(?:filed|` +
+		`submitted|done|completed|started|sent) `)
+	notClosed = regexp.MustCompile(` (?:(?:not|never|isn t) (?:yet |been )?` + closed + `|reinstat\w+|` +
+		`revived|restored|rescinded|in error|still file|file anyway) `)
+	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|in scope|` +
+		`proceed|process|send|order|renew)` +
+		`(?: it| this| year| ar| report| annual report| \d+)* \|`)
+	otherFiling = regexp.MustCompile(` (?:tax|taxes|returns?|extension|payroll|boi|w 9|1099s?|11?[246]\d[05]s?|` +
+		`dba|ein|ss 4|invoices?|insurance|books|bookkeeping|lease|mail) `)
+	thisFiling = regexp.MustCompile(` (?:reports?|ar|renewal|franchise|dissol\w+|merged|sold|void|clos\w+|` +
+		`terminat\w+|liquidat\w+|bankrupt\w*|inactive) `)
 	yearIn = regexp.MustCompile(`(?:^|\D)(20\d\d)(?:\D|$)|\d[/.-]\d\d?[/.-](\d\d)(?:\D|$)`)
 )
 
@@ -142,11 +158,13 @@ var (
 var goodStatus = strings.Fields("active act good goodstanding standing existence existing exists current currently " +
 	"delinquent compliant noncompliant compliance noncompliance registered ok okay normal live open ready new due " +
 	"overdue past late pending unfiled outstanding approved domestic foreign entity company client file renew filing " +
-	"report annual in is and with of the to be as on it needs not_filed")
+	"report annual in is and with of the to be as on it needs not_filed subsisting force effective granted " +
+	"incorporated organized qualified authorized authorised perpetual ar awaiting todo do " +
+	"needed started franchise tax state")
 
 // mentionsClosed may speak of something else in a note.
 var mentionsClosed = regexp.MustCompile(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
-	`defunct|ceased|bankrupt\w*) `)
+	`defunct|ceased|bankrupt\w*|acquired|disengaged|chapter (?:7|11)) `)
 
 // clearlyClosed are words that speak of a company in any column.
 var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
@@ -156,7 +174,7 @@ var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct
 var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold, sold, out, former, ex, past, lost, "+
 	"reference, dissol, void, merg, conver, cancel, with, termin, revo, forfeit, clos, liquid, wo, wi, struck, ceas, "+
 	"defunct, bankrupt, abandon, redomest, handl, renew, inactive, skip, omit, ignore, leave, remove, stop, archiv, "+
-	"duplicate, complet, self", ",")
+	"duplicate, complet, self, do, did, taken, let, wait, client, acqui, diseng, chapter", ",")
 
 // judge returns what the text of a column says about filing its row in a year.
 func judge(header, text string, year int) verdict {
@@ -164,6 +182,9 @@ func judge(header, text string, year int) verdict {
 }
 
 func (k remarkKind) judge(header, text string, year int) verdict {
+	if k == nameRemark || k == newNameRemark {
+		return k.judgeName(text)
+	}
 	said := clauses(text)
 	switch marked := strings.ToLower(text); {
 	case text == "" || isEmptyWord(text):
@@ -178,17 +199,17 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return holds
 	case yesNo(marked) == no && k != statusRemark:
 		return passes
-	case k != statusRemark && k != filedRemark && k != dueRemark &&
-		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, stem) }):
-		return when(
-			k == newNameRemark && afterEnding(text) != "" || k == nameRemark && isStatus(afterEnding(text)),
-			holds,
-		)
+	case k != statusRemark && k != filedRemark && k != dueRemark && !hasStem(said):
+		return passes
 	}
 	past := isPast(text, year)
 	isClosed := closedClause.MatchString(said)
 	switch said = notDone.ReplaceAllString(said, " not_filed "); {
-	case refusals.MatchString(said), filedBefore.MatchString(said) && !past:
+	case refusals.MatchString(said):
+		return holds
+	case k == noteRemark && otherFiling.MatchString(said) && !thisFiling.MatchString(said):
+		return when(filedBefore.MatchString(said) && !past, warns)
+	case filedBefore.MatchString(said) && !past:
 		return holds
 	case k == unknownRemark && (!isClosed || !clearlyClosed.MatchString(said) || strings.Count(said, "|") > 2):
 		return passes
@@ -196,16 +217,10 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return warns
 	case k == unknownRemark:
 		return holds
-	case k == nameRemark, k == newNameRemark: // a clause beside the name
-		after := afterEnding(text)
-		return when(
-			isClosed && strings.Count(said, "|") > 2 || isStatus(after) || k == newNameRemark && after != "",
-			holds,
-		)
 	case isClosed, k == statusRemark && closedWord.MatchString(said):
 		return holds
 	case k == filedRemark && !isPast(header, year):
-		return judgeFiled(header, text, past)
+		return judgeFiled(header, text, said, past)
 	case !past && k == statusRemark && doneWord.MatchString(said), !past && filedClause.MatchString(said):
 		return holds
 	case k == statusRemark:
@@ -214,6 +229,34 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return when(len(yearsIn(text)) > 0 && slices.Min(yearsIn(text)) > year+1, warns)
 	}
 	return when(k == noteRemark && mentionsClosed.MatchString(said), warns)
+}
+
+// judgeName judges what is written beside the name of a company: after its ending, in
+// front of it, or in brackets. A name that ends as one of a company is otherwise a name.
+func (k remarkKind) judgeName(text string) verdict {
+	_, after := filing.CutAfterEnding(text)
+	if isStatus(after) || k == newNameRemark && after != "" {
+		return holds
+	}
+	said := clauses(text)
+	whole := after == "" && endsAsCompany(text)
+	if whole {
+		said = clauses(strings.Join(setOff.FindAllString(text, -1), "; "))
+	}
+	switch {
+	case !hasStem(said):
+		return passes
+	case refusals.MatchString(said), filedBefore.MatchString(said):
+		return holds
+	case notClosed.MatchString(said) && closedWord.MatchString(said):
+		return warns
+	}
+	return when((whole || strings.Count(said, "|") > 2) && closedClause.MatchString(said), holds)
+}
+
+// hasStem reports whether words may speak against filing.
+func hasStem(said string) bool {
+	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, stem) })
 }
 
 // when returns a verdict if it holds, and else passes.
@@ -225,7 +268,7 @@ func when(is bool, v verdict) verdict {
 }
 
 // judgeFiled judges a date filed or a confirmation number.
-func judgeFiled(header, text string, past bool) verdict {
+func judgeFiled(header, text, said string, past bool) verdict {
 	dated := strings.ContainsAny(text, "0123456789") && (!isDigits(text) || yearsIn(text) != nil)
 	switch {
 	case past:
@@ -233,37 +276,42 @@ func judgeFiled(header, text string, past bool) verdict {
 	case slices.Contains(headerWords(header), "confirmation"):
 		return warns
 	}
-	return when(dated, holds)
+	return when(dated || doneWord.MatchString(said) || filer.MatchString(said), holds)
 }
 
 // isGoodStatus reports whether all words of a status are known to be good.
 func isGoodStatus(said string) bool {
 	said = strings.ReplaceAll(said, " non ", " non")
 	return !slices.ContainsFunc(strings.Fields(said), func(word string) bool {
-		return word != "|" && !isDigits(word) && !slices.Contains(goodStatus, word)
+		_, isState := filing.ParseState(word)
+		return word != "|" && !isDigits(word) && !isState && !slices.Contains(goodStatus, word)
 	})
-}
-
-func afterEnding(name string) string {
-	_, after := filing.CutAfterEnding(name)
-	return after
 }
 
 // besideName are the beginnings of texts after a name that are not part of it.
 var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
 	month + ` | (?:19|20)\d\d | \d{7,} `)
 
+// setOff matches what is written in front of a name or in brackets: "VOID - Acme LLC".
+var setOff = regexp.MustCompile(`^.*(?: [-–—]+ |: )|[(\[{*]+[^()\[\]{}*]+[)\]}*]+`)
+
 // isStatus reports whether a text after the ending of a name speaks of the company.
 func isStatus(after string) bool {
 	said := clauses(after)
-	return after != "" && (isGoodStatus(said) || closedWord.MatchString(said) || besideName.MatchString(said))
+	return after != "" && (isGoodStatus(said) || closedWord.MatchString(said) || doneWord.MatchString(said) ||
+		besideName.MatchString(said))
 }
 
 // isPast reports whether a text names years, all of them before the filing year.
 func isPast(text string, year int) bool {
 	years := yearsIn(text)
+	if lastYear.MatchString(text) {
+		years = append(years, year-1)
+	}
 	return len(years) > 0 && slices.Max(years) < year
 }
+
+var lastYear = regexp.MustCompile(`(?i)\b(last|previous|prior) year\b`)
 
 func yearsIn(text string) (years []int) {
 	for _, found := range yearIn.FindAllStringSubmatch(text, -1) {

@@ -22,13 +22,12 @@ const (
 // punctuation. Texts of punctuation alone follow from [PlaceholderOf].
 var placeholders = WordTable(map[Placeholder]string{
 	Nothing: `null nil na none nan nat blank empty undefined notapplicable nothing novalue nodata`,
-	StandIn: `tbd tba tbc tbdlater tobedetermined tobeadvised tobeannounced tobeconfirmed tobeprovided
-		tobesupplied tobeassigned pending unknown unk notknown unavailable notavailable notprovided notgiven
+	StandIn: `tbd tba tbc tbdlater pending unknown unk notknown unavailable notavailable notprovided notgiven
 		notlisted notonfile noneonfile onfile asonfile notfound noinformation noinformationavailable missing
 		same sameabove sameasabove samebelow sameaddress samename ditto idem ibid asabove above asbefore
 		asprevious asbelow below asattached aslisted asnoted attached attachment enclosed various multiple
 		self vacant placeholder todo dummy asdf qwerty fillin filllater later tofollow willfollow tocome
-		tobesent`,
+		unchanged nochange`,
 })
 
 // WordTable makes a table of words from their lists.
@@ -47,7 +46,11 @@ func WordTable[T comparable](lists map[T]string) map[string]T {
 var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same (as|addr\w*|street|city|name|info)|as per|` +
 	`(see|per|refer)( to)?( the)?( \w+)? (above|below|attach\w*|doc|docs|documents?|notes?|comments?|sheet|tab|list|` +
 	`file|page|other|row|column|cell|email|exhibit|schedule|previous|contract|agreement|website|records?|memo|` +
-	`next)\b)|^[\[<{][^@]*[\]>}]$`)
+	`next)\b|to be (advised|announced|assigned|confirmed|determined|provided|supplied|sent)\b|` +
+	`(needs?|no|missing|unknown) ` + field + `$|` + field + ` (unknown|needed|missing|required|to (come|follow))$)|` +
+	`^[\[<{][^@]*[\]>}]$`)
+
+const field = `(address|street|suite|unit|city|zip|agent|info\w*|data)`
 
 var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|ltd|lp|llp)\.?$`)
 
@@ -89,11 +92,17 @@ func PlaceholderOf(text string) Placeholder {
 	if meaning, known := placeholders[string(folded[:n])]; known {
 		return meaning
 	}
+	for _, mark := range []string{" - ", " – ", " — ", " (", ": "} { // "n/a – none", "TBD (ask Ana)"
+		if head, _, more := strings.Cut(text, mark); more && head[0] >= 'A' && PlaceholderOf(head) != Value &&
+			!companyEnding.MatchString(text) {
+			return StandIn
+		}
+	}
 	switch {
 	case text == `\N` || text == `\n`, text[0] <= '1' && zeroDay.MatchString(text):
 		return Nothing
 	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0,
-		strings.IndexByte("SsPpRrKkAa(*[<{", text[0]) >= 0 && elsewhere.MatchString(text) &&
+		strings.IndexByte("SsPpRrKkAa(*[<{TtNnMmUuCcZzIiDd", text[0]) >= 0 && elsewhere.MatchString(text) &&
 			(!companyEnding.MatchString(text) || strings.EqualFold(text[:4], "same")):
 		return StandIn
 	}

@@ -11,10 +11,11 @@ func TestPlaceholderOf(t *testing.T) {
 		StandIn: "TBD|t.b.d.|To be determined|same|SAME|Same as principal office|same-as-above|As above|ditto|do.|\"|" +
 			"?|???|(?)|xxx|XX|see attached|See Document|please see the attached list|Refer to notes|" +
 			"''|same addr.|SAME AS COMPANY|as per above|to follow|[Street]|{{city}}|" +
-			"Unknown|Not on file|NO INFORMATION AVAILABLE",
+			"Unknown|Not on file|NO INFORMATION AVAILABLE|n/a – none|TBD - ask client|Pending (see mail)|Unchanged|" +
+			"to be confirmed w/ client|need address|Address unknown|no suite",
 		Value: "x|0|N|no|DE|Do|See's Candies|See Document Solutions LLC|Same Day Couriers LLC|5 Same Day Lane|" +
 			"Null Island Surf LLC|Ana Null|Per Olsen|Pending Matters Inc|Nañ|*|#|[solidcore] LLC|<ana@example.com>|" +
-			"None of the Above LLC|#N/A|#NULL!|Café — Bar",
+			"None of the Above LLC|TBD - Media LLC|Na, Jin|No Name|City Data Inc|#N/A|#NULL!|Café — Bar",
 	} {
 		for text := range strings.SplitSeq(list, "|") {
 			if got := PlaceholderOf(text); got != want {
