@@ -90,14 +90,14 @@ const (
 	who = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|` +
 		`bookkeeper|they)`
 	fillers = `(?:(?:the|this|these|that|our|company|companies|entity|entities|business|corp|corporation|llc|inc|` +
-		`client|clients|owner|we|paid|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
-		`voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|in|ar|annual|` +
-		`report|reports|online|\d+) )*`
+		`client|clients|owner|we|paid|it|was|were|is|are|has|have|been|being|got|now|since|and|admin|` +
+		`administratively|voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|` +
+		`in|ar|annual|report|reports|online|\d+) )*`
 	month = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|` +
 		`oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
 	tail = `(?:\||in|on|as|by|effective|eff|to|into|with|per|from|since|during|out|off|last|this|and|or|at|for|it|` +
-		`up|down|until|online|electronically|today|(?:the )?(?:business|company|entity)|entities|companies|` +
-		`client|clients|before|after|\d+|` + month + `)`
+		`up|down|until|online|electronically|today|yesterday|w|filed|pending|` +
+		`(?:the )?(?:business|company|entity)|entities|companies|client|clients|before|after|\d+|` + month + `)`
 	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|withdr\w+|terminat(?:ed|ion)|` +
 		`cancell?(?:ed|ation)|` +
 		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|` +
@@ -111,15 +111,17 @@ const (
 
 var (
 	// refusals speak against filing in any column.
-	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|will not|won t) ` +
-		`(?:file|efile|renew)|not (?:filing|renewing)|let(?:ting)? (?:(?:it|this|them|the|company|entity) )*` +
-		`(?:lapse|expire|go|dissolve)|` +
+	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|` +
+		`will not|won t|not want to) (?:file|efile|renew)|not (?:filing|renewing)|` +
+		`let(?:ting)? (?:(?:it|this|them|the|company|entity) )*(?:lapse|expire|go|dissolve)|` +
 		`(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
 		`(?:do not|don t|dont) (?:send|submit|process|order|proceed|touch|do|bother) ` + tail + `|dnf|` +
 		`(?:put|keep|place|is|are) on hold|` +
 		`hold off|not (?:yet )?approved|no longer (?:an? |our |in )?(?:client|clients|customer|business|active|` +
 		`exists?|needed|required|ours|operat\w+|trading|managed|handled|represented?|with us)|` +
-		`clients? (?:has |have )?(?:left|fired us|disengaged|moved to)|` +
+		`clients? (?:has |have )?(?:left|fired us|disengaged)|not ours|` +
+		`(?:moved|went|switched|transferred) to (?:(?:an?|the|his|her|their|our|new|another|other) )*` +
+		`(?:cpa|accountant|firm|lawyer|attorney|bookkeeper|provider)|` +
 		`(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +
 		`reference only|out of business|(?:filing|files?|filed) elsewhere|` +
 		`no (?:annual report|ar|report|filing|renewal)s? (?:is |are )?(?:due|required|needed)|` +
@@ -174,7 +176,8 @@ var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct
 var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold, sold, out, former, ex, past, lost, "+
 	"reference, dissol, void, merg, conver, cancel, with, termin, revo, forfeit, clos, liquid, wo, wi, struck, ceas, "+
 	"defunct, bankrupt, abandon, redomest, handl, renew, inactive, skip, omit, ignore, leave, remove, stop, archiv, "+
-	"duplicate, complet, self, do, did, taken, let, wait, client, acqui, diseng, chapter", ",")
+	"duplicate, complet, self, do, did, taken, let, wait, left, fired, moved, went, switch, transf, "+
+	"not, acqui, diseng, chapter", ",")
 
 // judge returns what the text of a column says about filing its row in a year.
 func judge(header, text string, year int) verdict {
@@ -235,7 +238,7 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 // front of it, or in brackets. A name that ends as one of a company is otherwise a name.
 func (k remarkKind) judgeName(text string) verdict {
 	_, after := filing.CutAfterEnding(text)
-	if isStatus(after) || k == newNameRemark && after != "" {
+	if isStatus(after) || k == newNameRemark && (after != "" || undecided.MatchString(text)) {
 		return holds
 	}
 	said := clauses(text)
@@ -291,6 +294,11 @@ func isGoodStatus(said string) bool {
 // besideName are the beginnings of texts after a name that are not part of it.
 var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
 	month + ` | (?:19|20)\d\d | \d{7,} `)
+
+// undecided matches a new name that is a question, a choice, an item of a list, or in
+// quotation marks.
+var undecided = regexp.MustCompile(`(?i)[?*]\W*$|^\W*(option|choice|name) ?\w?[:.)]|^\d+[.)]\s|^["“].*["”]$|` +
+	`\b(llc|inc|corp|co|ltd)\b\W*(or|/)\s.*\b(llc|inc|corp|co|ltd)\b`)
 
 // setOff matches what is written in front of a name or in brackets: "VOID - Acme LLC".
 var setOff = regexp.MustCompile(`^.*(?: [-–—]+ |: )|[(\[{*]+[^()\[\]{}*]+[)\]}*]+`)
@@ -453,6 +461,9 @@ func (c *checker) hear(m remark) {
 	if whole, after := filing.CutAfterEnding(shown); after != "" && (m.kind == nameRemark || m.kind == newNameRemark) {
 		says = fmt.Sprintf("the name has a text after its ending: remove %q", text.Shorten(after, maxRemark))
 		rule, suggest = "company.name-ending", []string{whole}
+	}
+	if m.kind == newNameRemark && rule == remarkRule && undecided.MatchString(shown) {
+		says += ", which is not one final name: correct it"
 	}
 	switch runes := []rune(shown); {
 	case m.kind == filedRemark: // dates and numbers differ from row to row

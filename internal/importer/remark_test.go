@@ -24,7 +24,9 @@ func TestJudge(t *testing.T) {
 				"don't touch", "not filing this year", "let it lapse", "closing down in June", "closed the business",
 				"paid & filed 3/1/26", "we filed this 2/2", "did this already", "no longer operating",
 				"wait until June",
-				"ok to skip", "client left", "filed by prior CPA", "Dissolved 12/31/25, final tax return filed",
+				"ok to skip", "client left", "moved to another firm",
+				"dissolution filed 3/1", "filed yesterday", "company merged w/ Delta", "owner does not want to renew",
+				"already paid and filed", "filed by prior CPA", "Dissolved 12/31/25, final tax return filed",
 				"2026 AR filed by owner"},
 			"Comment":      {"DO NOT FILE - client is winding this one up, see mail of 10/14"},
 			"Heading":      {"Sold or dissolved in 2025 - for reference only", "Closed in 2025", "Inactive entities"},
@@ -67,7 +69,7 @@ func TestJudge(t *testing.T) {
 				"Filed last year by us 2025",
 				"New address confirmed", "Member is retired", "Renewed lease", "client filed an extension for taxes",
 				"filed by us last year", "exempt from sales tax", "CPA handles taxes", "leave at front desk",
-				"Do not email"},
+				"Do not email", "Client moved to new office"},
 			"AR Filed?":           {"No", "n", "not yet", "n/a", "pending"},
 			"Date Filed":          {"2025-03-02", "3/2/25", "2010-05-15", "not filed"},
 			"2025 AR Filed":       {"x", "2026-01-10"},
@@ -88,6 +90,15 @@ func TestJudge(t *testing.T) {
 					t.Errorf("%s=%s: %d, want %d in %s", header, text, got, want, clauses(text))
 				}
 			}
+		}
+	}
+	for name, want := range map[string]verdict{
+		"Quay LLC?": holds, "Option 1: Quay LLC": holds, "Quay LLC or Tarn LLC": holds, `"Quay LLC"`: holds,
+		"Quay LLC / Quay Inc": holds, "2. Quay LLC": holds, "Who Dat? LLC": passes, "E*Quay Inc.": passes,
+		"1st Option LLC": passes, "Quay Co. & Tarn LLC": passes, `The "Good" Quay LLC`: passes,
+	} {
+		if got := newNameRemark.judge("Legal Name", name, 2026); got != want {
+			t.Errorf("new %s: %d, want %d", name, got, want)
 		}
 	}
 	for name, want := range map[string]verdict{
