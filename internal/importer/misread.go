@@ -32,7 +32,7 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 		return text, text[:1] + strings.ToLower(text[1:])
 	case cell.Kind == sheet.Date && text[2] == ':':
 		return "the time " + text, strings.TrimSuffix(text, ":00")
-	case cell.Kind == sheet.Number && !(isSuite && isDigits(text) && len(text) <= maxSuite):
+	case cell.Kind == sheet.Number && (!isSuite || !isDigits(text) || len(text) > maxSuite):
 		return "the number " + text, ""
 	}
 	if len(text) >= len("2-Jan") && len(text) <= len(time.DateTime) && strings.ContainsAny(text, "-/") &&

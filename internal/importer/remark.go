@@ -119,7 +119,7 @@ var (
 		`(?:put|keep|place|is|are) on hold|` +
 		`hold off|not (?:yet )?approved|no longer (?:an? |our |in )?(?:client|clients|customer|business|active|` +
 		`exists?|needed|required|ours|operat\w+|trading|managed|handled|represented?|with us)|` +
-		`clients? (?:has |have )?(?:left|fired us|disengaged)|not ours|` +
+		`clients? (?:has |have )?(?:left|lost|fired us|disengaged)|not ours|` +
 		`(?:moved|went|switched|transferred) to (?:(?:an?|the|his|her|their|our|new|another|other) )*` +
 		`(?:cpa|accountant|firm|lawyer|attorney|bookkeeper|provider)|` +
 		`(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +

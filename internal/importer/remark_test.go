@@ -29,7 +29,7 @@ func TestJudge(t *testing.T) {
 				"already paid and filed", "filed by prior CPA", "Dissolved 12/31/25, final tax return filed",
 				"2026 AR filed by owner"},
 			"Comment":      {"DO NOT FILE - client is winding this one up, see mail of 10/14"},
-			"Heading":      {"Sold or dissolved in 2025 - for reference only", "Closed in 2025", "Inactive entities"},
+			"Heading":      {"Clients lost in 2026", "Sold or dissolved in 2025 - for reference only", "Closed in 2025", "Inactive entities"},
 			"":             {"sold 2025"},
 			"Legal Name":   {},
 			"AR Done":      {"3/1/2026"},
