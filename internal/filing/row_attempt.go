@@ -72,7 +72,7 @@ type RowState struct {
 	Bought      []Purchase // by this row
 	Existing    []Product  // there already, and not by this row
 	Open        []Product  // may have been bought
-	Rest        []Product  // neither bought nor there, and not ordered yet
+	Rest        []Product  // wanted, and neither bought nor there nor open
 	Last        AnswerKind // how the newest attempt ended
 
 	Duplicates   []Product // bought by two attempts of this row
@@ -119,7 +119,7 @@ func (s *RowState) Done() []Product {
 type AttemptLimits struct {
 	Exhausted bool      // no more attempts of its own accord
 	Canceled  bool      // nothing of the batch is sent any more
-	Rest      []Product // what the row orders after its newest attempt
+	Wanted    []Product // what the row orders in all, by several requests
 }
 
 // Fold computes the state of a row from the set of its attempts alone. It is the
@@ -256,8 +256,8 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 			s.Open = append(s.Open, p)
 		}
 	}
-	for _, p := range limits.Rest {
-		if !slices.Contains(done, p) {
+	for _, p := range limits.Wanted {
+		if !slices.Contains(done, p) && !slices.Contains(s.Open, p) {
 			s.Rest = append(s.Rest, p)
 		}
 	}

@@ -629,7 +629,7 @@ func TestRepeatsOfProducts(t *testing.T) {
 		{[]cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, contradict},
 		{[]cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})}, apart},
 		{[]cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, apart},
-		{[]cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, repeat},
+		{[]cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, apart},
 		{[]cells{aNewCompany, aNewCompany.with(cells{legalName: "Harbor Light Bakery, LLC"})}, repeat},
 		{[]cells{aNewCompany, aNewCompany.with(cells{formationState: "NV"})}, apart},
 		{[]cells{appointment, appointment.with(cells{changeOfAgent: "yes"})}, contradict},
@@ -732,4 +732,22 @@ func (k *keeper) shown() string {
 		fmt.Fprintln(&b, string(r.Cells), r.Message, r.Faults)
 	}
 	return b.String()
+}
+
+// A row is skipped only for one that orders all of it, for the same company by the same words: an
+// earlier row that is held or refused would take it along.
+func TestNoRepeatOfWhatMayNotBeBought(t *testing.T) {
+	report := cells{companyID: "comp_1", legalName: "Acme LLC", entityType: "LLC", formationState: "DE",
+		userID: "user_1", filingState: "DE", filingYear: "2026"}
+	for name, rows := range map[string][]cells{
+		"a part":           {aQualification.with(cells{orderAgent: "yes"}), aQualification},
+		"a name":           {report.with(cells{legalName: ""}), report},
+		"a confirmed name": {report, report.with(cells{confirmedName: "Acme Inc."})},
+		"an entity type":   {report.with(cells{entityType: ""}), report},
+	} {
+		text, _ := csvOf(rows...)
+		if got := resultsOf(t, opened(t, saved(t, "in.csv", text), Options{})); got != "ready ready" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }

@@ -23,9 +23,12 @@ type key [16]byte
 func (r *Row) identify() {
 	named := r.Request.SheetKeys()
 	r.Request.Named, r.keys, r.name = named[0], appendKeys(r.keys[:0], named), 0
-	if name := r.Request.LegalName(); name != "" {
-		r.name = maphash.String(seed, filing.FoldLegalName(name))
+	name, c := filing.FoldLegalName(r.Request.LegalName()), &r.Request.Company
+	if name != "" {
+		r.name = maphash.String(seed, name)
 	}
+	r.whole = maphash.String(seed, fmt.Sprint(len(named), name, c.Confirmed, c.Sheet.EntityType,
+		c.Sheet.FormationState))
 }
 
 func appendKeys(keys []key, all []filing.Key) []key {
@@ -39,11 +42,13 @@ func appendKeys(keys []key, all []filing.Key) []key {
 // seed is of the hashes below, which live as long as the process.
 var seed = maphash.MakeSeed()
 
-// wish is the first row that orders something, with hashes of what it sends for it and
-// of the name of its company, and the first rows that differ from it.
+// wish is the first row that orders something, with hashes of what it sends for it, of the
+// name of its company, and of how much it orders for which company, and the first rows that
+// differ from it.
 type wish struct {
 	row        int32
 	sent, name uint64
+	whole      uint64
 	otherSent  int32 // the first row that sends something else; 0 for none
 	otherName  int32 // the first row that sends the same for a company of another name
 }
@@ -136,7 +141,7 @@ func (s *repeats) add(r *Row) error {
 		w, known := s.wishes[k]
 		switch {
 		case !known:
-			w = wish{row: int32(r.Number), sent: sent[i], name: r.name}
+			w = wish{row: int32(r.Number), sent: sent[i], name: r.name, whole: r.whole}
 		case w.otherSent == 0 && w.sent != sent[i]:
 			w.otherSent = int32(r.Number)
 		case w.name == 0 || w.otherName == 0 && !sameName(w.name, r.name):
@@ -195,13 +200,14 @@ func hashSent(r *filing.Request) (sums []uint64, err error) {
 }
 
 // judge skips a row that orders exactly what an earlier one orders, and refuses rows that
-// order the same but send different things for it. Rows that differ in the company's name
-// alone stay: the ID of one of them may be wrong, and only one of them can be bought.
+// order the same but send different things for it. Rows that say different things of their
+// company, or order a part of what another one orders, stay: the earlier one may never be
+// bought, and only one of them can be.
 func (s *repeats) judge(r *Row) {
 	if r.Result != filing.Ready || s.wishes == nil {
 		return
 	}
-	repeated, renamed := true, 0
+	repeated, renamed, first := true, 0, s.wishes[r.keys[0]].row
 	for _, k := range r.keys {
 		w := s.wishes[k]
 		if w.otherSent != 0 {
@@ -214,11 +220,10 @@ func (s *repeats) judge(r *Row) {
 				renamed = int(w.otherName)
 			}
 		}
-		repeated = repeated && int(w.row) != r.Number && sameName(w.name, r.name)
+		repeated = repeated && w.row == first && int(first) != r.Number && w.whole == r.whole
 	}
 	switch {
 	case repeated:
-		first := s.wishes[r.keys[0]].row
 		ofCompany := slices.DeleteFunc(slices.Clone(r.Problems),
 			func(p Problem) bool { return p.Rule != namesakeRule })
 		r.skip(fmt.Sprintf("duplicate of row %d", first))

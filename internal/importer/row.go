@@ -31,6 +31,7 @@ type Row struct {
 	isRepeat       bool // of another row of the file, which its message names
 	keys           []key
 	name           uint64 // a hash of its company's folded name; 0 for none
+	whole          uint64 // a hash of what it says of its company, and of how much it orders
 
 	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }

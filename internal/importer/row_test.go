@@ -299,7 +299,7 @@ func TestRepeats(t *testing.T) {
 	}{
 		{"comp_1,,,DE,2026", invalid, "the user is missing"}, // 2
 		{"comp_1,Acme,user_1,DE,2026", ready, ""},            // 3: the first that is valid
-		{"comp_1,Acme,user_1,Delaware,2026.0", skipped, "duplicate of row 3"},
+		{"comp_1,ACME,user_1,Delaware,2026.0", skipped, "duplicate of row 3"},
 		{"comp_1,Acme,user_1,DE,2025", ready, ""},
 		{"comp_1,Acme,user_1,NY,2026", ready, ""},
 		{"comp_A,Acme,user_1,DE,2026", ready, ""},

@@ -22,6 +22,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 		Tries:    row.Tries,
 		Claims:   []ledger.Claim{claim},
 		Creating: true,
+		Rest:     row.Request.Order.Products(),
 	},
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
 		func(try int, a filing.Answer) error { return p.recordCreation(row, company, claim, try, a) })

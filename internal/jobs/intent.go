@@ -3,21 +3,28 @@ package jobs
 import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // IntentFor builds the intent (the write-ahead record) that a row would be sent
 // with now: its order without the dropped items, or the creation of its company
 // where companyID is empty and the row describes one.
 func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
-	in := ledger.Intent{Row: row.ID, Of: row.InBatch(), Tries: row.Tries, Company: companyID, Cost: row.Cost}
+	in := ledger.Intent{
+		Row:     row.ID,
+		Of:      row.InBatch(),
+		Tries:   row.Tries,
+		Company: companyID,
+		Cost:    money.Cost{Amount: row.Cost.Amount - row.Spent.Amount, Certainty: row.Cost.Certainty},
+	}
 	if companyID == "" && row.Request.CreatesCompany() {
-		in.Creating = true
+		in.Creating, in.Rest = true, row.Request.Order.Products()
 		in.Claims = []ledger.Claim{
 			{Product: filing.CompanyRecord, Key: row.Request.Company.Sheet.ForUser(userID).Key()},
 		}
 		return in
 	}
-	order := row.Left(userID, companyID)
-	in.Claims = ledger.ClaimsOf(&order, b.Repetition())
+	order, rest := ledger.Sent(row.Left(userID, companyID))
+	in.Claims, in.Rest = ledger.ClaimsOf(&order, b.Repetition()), rest
 	return in
 }

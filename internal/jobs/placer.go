@@ -86,8 +86,18 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 			return err
 		}
 		order = order.Drop(duplicate.product)
-		order.CompanyID = cmp.Or(duplicate.company, order.CompanyID)
 		notes = append(notes, duplicate.note)
+		if duplicate.company != "" {
+			formed, err := p.resolver.findFormed(ctx, &row, duplicate.company)
+			if m := (*mismatchError)(nil); errors.As(err, &m) {
+				return p.holdBack(ctx, row, m)
+			}
+			if err != nil {
+				return p.handleLookupError(ctx, row, err)
+			}
+			order.CompanyID = formed.ID
+			facts = pricing.Facts{EntityType: formed.EntityType, FormationState: formed.FormationState}
+		}
 	}
 }
 
@@ -448,7 +458,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, left *fili
 			return &duplicateItemError{product: t.Claim.Product, note: note}
 		}
 		deferral.Next, deferral.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
-	case canceledItem(holder, t.Claim.Product) != nil && last:
+	case canceledItem(holder, t.Claim.Product) != nil && (last || t.Claim.Product == filing.Formation):
 		deferral.Next, deferral.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case last && len(row.Dropped) > 0:
 		deferral.Next = filing.Exists
@@ -609,10 +619,7 @@ func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	default:
 		text = "not sent yet: " + a.Message
 	}
-	switch {
-	case s.Result != filing.Placed && len(bought) > 0:
-		text += "; placed: " + titles(bought)
-	case s.Result == filing.Placed && len(notes) > 0:
+	if s.Result == filing.Placed && len(notes) > 0 {
 		text += "; " + strings.Join(notes, "; ")
 	}
 	return text

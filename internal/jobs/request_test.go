@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -74,7 +76,7 @@ func TestTheRestIsRefused(t *testing.T) {
 			return service.PlaceOrder(ctx, o)
 		}}
 	})
-	f.wantRow("a", filing.Rejected, "no EIN today; placed: annual report", filing.AnnualReport)
+	f.wantRow("a", filing.Rejected, "no EIN today; placed: the annual report", filing.AnnualReport)
 	_, err := f.RetryBatch(f.Context(), "a")
 	f.must(err)
 	f.finish("a")
@@ -107,7 +109,7 @@ func TestTheRestIsBoughtElsewhere(t *testing.T) {
 	f.add("a", of(report(0), orderEIN))
 	f.add("b", existing(0, filing.EIN, orderEIN))
 	f.run("a", after(1, func() { f.must(f.PauseBatch(f.Context(), "a")) }))
-	f.wantRow("a", filing.Ready, "ordered next: EIN; placed: annual report", filing.AnnualReport)
+	f.wantRow("a", filing.Ready, "ordered next: EIN; placed: the annual report", filing.AnnualReport)
 	f.finish("b")
 	f.must(f.ResumeBatch(f.Context(), "a"))
 	f.finish("a")
@@ -148,4 +150,157 @@ func TestRestOfAFormationThatWasBought(t *testing.T) {
 	}
 	f.wantPosts("/orders", 2)
 	f.agree("a", "b", "c")
+}
+
+// ordered returns the companies that the service has orders of a product for.
+func (f *firm) ordered(product filing.Product) (companies []string) {
+	for _, o := range f.service.Books().Orders {
+		for _, i := range o.Items {
+			if p, _ := filing.ProductOfType(i.Product); p == product {
+				companies = append(companies, o.CompanyID)
+			}
+		}
+	}
+	return companies
+}
+
+// A row that was sent is for one company, whatever its name means meanwhile.
+func TestARowIsOfOneCompany(t *testing.T) {
+	for name, lost := range map[string]bool{"the rest": false, "a repetition": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFirm(t, servers{}, sandbox.Config{})
+			f.onRecord("comp_A", "", "Larkspur One LLC", "LLC", "DE")
+			f.onRecord("comp_B", "", "Larkspur 1 LLC", "LLC", "DE")
+			confirmed := called(agentChange(0), "comp_A", "Larkspur 1 LLC")
+			confirmed.Company.Confirmed = "Larkspur One LLC"
+			f.place("c", confirmed)
+			r := of(described(1), orderEIN)
+			r.User, r.Product = filing.UserRef{ID: "user_1"}, filing.EIN
+			if !lost {
+				of(r, orderReport)
+			}
+			f.add("a", r)
+			f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+				a := send(o)
+				f.must(f.PauseBatch(f.Context(), "a"))
+				if lost {
+					a = filing.Answer{Kind: filing.NoAnswer, Message: "lost"}
+				}
+				return a
+			}))
+			f.place("b", called(agentChange(0), "comp_B", "Larkspur 1 LLC")) // the name is that company's
+			f.must(f.ResumeBatch(f.Context(), "a"))
+			f.run("a")
+			if eins := f.ordered(filing.EIN); slices.Contains(eins, "comp_B") {
+				t.Errorf("EINs of %v: %s", eins, f.rows("a")[0].Message)
+			}
+			f.must(f.Audit(t.Context()))
+		})
+	}
+}
+
+// The rest of a formation that was bought before is ordered only for a company that is there, and
+// is the one that the row names.
+func TestRestOfAFormationIsCompared(t *testing.T) {
+	for name, change := range map[string]func(f *firm, r ledger.Row){
+		"renamed": func(f *firm, r ledger.Row) {
+			_, err := f.client().UpdateCompany(f.Context(), r.Company, filing.Company{LegalName: "Quite Another LLC"})
+			f.must(err)
+		},
+		"canceled": func(f *firm, r ledger.Row) {
+			_, err := f.Events().Keep(f.Context(), filing.Event{ID: "evt_1", Type: filing.StatusChanged,
+				CreatedAt: time.Now(), OrderID: r.Items[0].OrderID, OrderType: "formation",
+				FilingStatus: "canceled"}, []byte("{}"))
+			f.must(err)
+			_, err = f.Events().Apply(f.Context())
+			f.must(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFirm(t, servers{}, sandbox.Config{})
+			f.place("a", formation(1))
+			change(f, f.rows("a")[0])
+			f.add("b", of(formation(1), orderEIN))
+			f.run("b")
+			if r := f.rows("b")[0]; len(f.ordered(filing.EIN)) > 0 || r.Result == filing.Placed {
+				t.Errorf("%s: %s", r.Result, r.Message)
+			}
+		})
+	}
+}
+
+// What a later answer takes back is ordered again before the row is done.
+func TestAFirstRequestIsTakenBack(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	f.run("a", onFirst(func(func(filing.Order) filing.Answer, filing.Order) filing.Answer {
+		return filing.Answer{Kind: filing.NoAnswer, Message: "lost"}
+	}))
+	r := f.wantRow("a", filing.Uncertain, "lost")
+	f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.Tries, nil, "seen"))
+	f.finish("a")
+	first, _ := r.Left("", r.Company).First()
+	f.must(f.RecordOutcome(t.Context(), ledger.Outcome{Row: r.ID, Try: 1, Claims: ledger.ClaimsOf(&first, ""),
+		Answer: filing.Answer{Kind: filing.Refused, Status: 400, Message: "no such report"}, Message: "refused late"}))
+	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, f.rows("a")[0].Tries, "not on the dashboard"))
+	f.finish("a")
+	f.want("a", ledger.Counts{filing.Placed: 1})
+	if reports := f.ordered(filing.AnnualReport); len(reports) != 1 {
+		t.Errorf("%d reports were ordered", len(reports))
+	}
+}
+
+// A report that a subscription covers since does not make a row skipped that has bought its agent.
+func TestCoveredAfterTheAgentWasBought(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("b", of(reportAndAgent(0), func(o *filing.Order) { o.AnnualReport.FilingYear = "2027" }))
+	f.run("b", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+		o.AnnualReport = nil
+		return send(o)
+	}))
+	r := f.rows("b")[0]
+	f.must(f.PauseBatch(t.Context(), "b"))
+	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, r.Tries, "not on the dashboard"))
+	f.place("a", report(0))
+	f.must(f.ResumeBatch(t.Context(), "b"))
+	f.finish("b")
+	f.wantRow("b", filing.Placed, "covered", filing.RegisteredAgent)
+}
+
+// After a restore the first request is assumed to be sent, at its own cost, and the rest is ordered
+// once a person has decided.
+func TestAssumedSentInPart(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	f.run("a", after(1, func() { f.must(f.PauseBatch(f.Context(), "a")) }))
+	f.add("b", of(report(1), orderEIN))
+	f.must(f.PauseBatch(f.Context(), "b"))
+	for batch, want := range map[string]money.Cents{"a": priceEIN, "b": 0} {
+		b, err := f.Batch(t.Context(), batch)
+		f.must(err)
+		r := f.rows(batch)[0]
+		_, err = f.Resolutions().AssumeSent(t.Context(),
+			[]ledger.Intent{jobs.IntentFor(r, b, "user_1", r.Request.Company.Ref)}, time.Now(), "assumed")
+		f.must(err)
+		if r = f.rows(batch)[0]; want != 0 && r.Reserved != want {
+			t.Errorf("%s is reserved, want %s", r.Reserved, want)
+		}
+		f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.Tries, []string{"order_" + batch}, "seen"))
+	}
+	f.must(f.ResumeBatch(t.Context(), "b"))
+	f.run("b")
+	if eins := f.ordered(filing.EIN); len(eins) != 1 {
+		t.Errorf("EINs of %v", eins)
+	}
+}
+
+// A canceled row says what was placed for it.
+func TestCanceledHalf(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	f.run("a", after(1, func() { f.must(f.PauseBatch(f.Context(), "a")) }))
+	_, err := f.CancelBatch(t.Context(), "a")
+	f.must(err)
+	f.wantRow("a", filing.Canceled, "canceled: nothing more is sent; to order the rest, enter it in a new spreadsheet; "+
+		"placed: the annual report", filing.AnnualReport)
 }

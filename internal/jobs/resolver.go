@@ -40,10 +40,12 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 	case r.Order.Formation != nil && row.Company == "":
 		return "", company, &lookupError{next: filing.Rejected, message: "the company that was formed is not known: " +
 			"order the rest in a new spreadsheet, with its Company ID"}
+	case r.Order.Formation != nil && canceledItem(*row, filing.Formation) != nil:
+		return "", company, &lookupError{next: filing.Rejected, message: "the formation is canceled: nothing more is " +
+			"ordered for its company"}
 	case r.Order.Formation != nil:
-		company = r.Order.Formation.Company
-		company.ID, company.FormationState = row.Company, r.Order.FilingState
-		return userID, company, nil
+		company, err = d.findFormed(ctx, row, row.Company)
+		return userID, company, err
 	case r.CreatesCompany():
 		requests, named, err := d.identify(ctx, []ledger.Row{*row})
 		if err != nil {
@@ -59,6 +61,11 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 	}
 	key := companyKey{row.Batch, r.Company.Ref}
 	company, err = d.findCompany(ctx, row.Batch, r)
+	if sent := row.Uncertain || len(row.Dropped) > 0; err == nil && sent && row.Company != "" &&
+		company.ID != row.Company {
+		return "", company, &lookupError{next: filing.Rejected, message: fmt.Sprintf("an order of this row was sent for "+
+			"the company %s, and the row now means %s: nothing more is sent", row.Company, company.ID)}
+	}
 	if err == nil && !row.Uncertain {
 		err = checkNames(r, company)
 	}
@@ -72,6 +79,20 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 		company, err = d.completeFacts(ctx, key, r.Company.Sheet, company)
 	}
 	return userID, company, err
+}
+
+// findFormed returns the record of the company that a row forms, or that another row formed, as
+// it was looked up for the row's batch. It returns a *mismatchError if it is another company.
+func (d *resolver) findFormed(ctx context.Context, row *ledger.Row, id string) (filing.Company, error) {
+	r := *row.Request
+	r.Company = filing.CompanyRef{Ref: id, Sheet: r.Order.Formation.Company, Confirmed: r.Company.Confirmed}
+	r.Company.Sheet.FormationState = r.Order.FilingState
+	r.Order.Formation = nil
+	company, err := d.findCompany(ctx, row.Batch, &r)
+	if err == nil {
+		err = checkNames(&r, company)
+	}
+	return company, err
 }
 
 func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string, error) {

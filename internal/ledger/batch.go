@@ -293,6 +293,7 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 
 const (
 	canceledUnsent    = "canceled before it was sent; to send it: importer retry BATCH --canceled"
+	canceledRest      = "canceled: nothing more is sent; to order the rest, enter it in a new spreadsheet"
 	canceledCorrected = "corrected since: nothing more is sent for it; to order the corrected row, " +
 		"enter it in a new spreadsheet"
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
@@ -340,8 +341,11 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 // why. Those with an uncertain attempt become uncertain.
 func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
 	rows, err = affected(tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0 AND `+which, batch, toMillis(db.now()), why))
+		`UPDATE rows SET result = 'canceled', waits = '', updated_at = $2,
+				message = CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.row = rows.id AND i.order_id <> '')
+					THEN $4 ELSE $3 END
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0 AND `+which, batch, toMillis(db.now()), why,
+		canceledRest))
 	if err != nil {
 		return 0, err
 	}

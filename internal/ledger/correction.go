@@ -205,7 +205,7 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 			message += ". To order this instead, enter it in a new spreadsheet"
 		}
 	}
-	if !c.same || c.leftOut() {
+	if c.wasResult != filing.Rejected && (!c.same || c.leftOut()) {
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.was); err != nil {
 			return err
 		}

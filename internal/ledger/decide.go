@@ -80,7 +80,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 
 // limits returns what bounds the attempts of the row.
 func (s *rowState) limits(exhausted bool) filing.AttemptLimits {
-	return filing.AttemptLimits{Exhausted: exhausted, Canceled: s.canceled, Rest: splitProducts(s.rest)}
+	return filing.AttemptLimits{Exhausted: exhausted, Canceled: s.canceled, Wanted: splitProducts(s.wanted)}
 }
 
 // adopt gives a row the company that an attempt made. A row keeps the company that it has:
@@ -305,16 +305,22 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
+	news := len(state.Bought) > s.bought()
 	if state.Result == "" && !open {
 		next = s.result // it was resolved meanwhile: a late answer that bought nothing changes nothing
 	}
 	if next == filing.Ready && !state.Unconfirmed && s.canceled {
-		next, message = filing.Canceled, canceledUnsent
-		if s.withdrawn {
+		next = filing.Canceled
+		switch {
+		case s.withdrawn:
 			message = canceledCorrected
+		case len(state.Bought) == 0:
+			message = canceledUnsent
+		default:
+			message = canceledRest
 		}
 	}
-	if next != s.result || open {
+	if next != s.result || open || news {
 		s.message = message
 	}
 	asked := s.blockedOn == blockedOnApproval &&
@@ -653,7 +659,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		s.cost = money.Cost{}
 	}
 	next := a.Next
-	if next == filing.Exists && s.hasBought() {
+	if (next == filing.Exists || next == filing.Skipped) && s.bought() > 0 {
 		next, s.dropped = filing.Placed, ""
 	}
 	g.move(s, next)
@@ -663,11 +669,14 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	return nil
 }
 
-// hasBought reports whether the row has bought a product.
-func (s *rowState) hasBought() bool {
-	return slices.ContainsFunc(s.claims, func(p *purchase) bool {
-		return p.bought && !p.exists && p.product != filing.CompanyRecord
-	})
+// bought returns how many products the row has bought.
+func (s *rowState) bought() (n int) {
+	for _, p := range s.claims {
+		if p.bought && !p.exists && p.product != filing.CompanyRecord {
+			n++
+		}
+	}
+	return n
 }
 
 // begin begins an attempt of a row, or returns why it may not be sent.
@@ -705,8 +714,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 			approved = s.approved.String()
 		}
 		s.message = fmt.Sprintf(
-			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", whole, approved,
-			s.batch)
+			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s",
+			money.Cost{Amount: s.spent.Amount + whole.Amount, Certainty: whole.Certainty}, approved, s.batch)
 		s.cost = whole
 		g.touch(s)
 		return Begun{Dearer: true}, nil
@@ -751,15 +760,30 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	}
 	s.tries++
 	s.counted++
-	s.creating = in.Creating
+	s.creating, s.wanted = in.Creating, s.wants(in)
 	s.company = cmp.Or(in.Company, s.company)
 	need := max(in.Cost.Amount-s.reserved, 0)
 	s.reserved += need
 	if !in.Creating { // creating a company costs nothing: the expected cost of its order stays
-		s.cost, s.rest = in.whole(), filing.JoinProducts(in.Rest, ",")
+		s.cost = in.whole()
 	}
 	g.addEntry(Reserve, need, s.id, "")
 	g.c.reserved += need
+}
+
+// wants returns the products that the row orders with an intent, after it, and before it.
+func (s *rowState) wants(in *Intent) string {
+	all := in.Rest
+	if !in.Creating {
+		all = append(productsOf(in.Claims), all...)
+	}
+	done := splitProducts(s.dropped)
+	for _, p := range splitProducts(s.wanted) {
+		if slices.Contains(done, p) && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return filing.JoinProducts(all, ",")
 }
 
 // taken returns the claims that other rows hold, and the subscriptions that other

@@ -73,7 +73,7 @@ type rowState struct {
 	tries     int
 	uncertain bool
 	dropped   string
-	rest      string // the products that the row orders after its newest attempt
+	wanted    string // the products that the row orders, also those that it has bought
 	company   string
 	creating  bool
 	owner     string
@@ -214,7 +214,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 			events = append(events, record{text("id", t.event.ID)})
 		case t.deferral != nil:
 			rows = append(rows, record{number("id", t.deferral.Row)})
-			if t.deferral.Next == filing.Exists {
+			if t.deferral.Next == filing.Exists || t.deferral.Next == filing.Skipped {
 				answered = append(answered, record{number("id", t.deferral.Row)})
 			}
 			if t.deferral.Wait != "" {
@@ -390,7 +390,7 @@ func (s *rowState) appendFields(r record) record {
 		numberAt("tries", &s.tries),
 		flagAt("doubt", &s.uncertain),
 		textAt("dropped", &s.dropped),
-		textAt("rest", &s.rest),
+		textAt("wanted", &s.wanted),
 		textAt("company", &s.company),
 		flagAt("creating", &s.creating),
 		textAt("owner", &s.owner),

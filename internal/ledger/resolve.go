@@ -61,6 +61,9 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 		s.company = cmp.Or(company, s.company)
 		g.recordPlaced(s, orderIDs, of, why)
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
+		if s.result == filing.Ready {
+			return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
+		}
 		return nil
 	})
 }
@@ -303,13 +306,12 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 			return ErrNotFound
 		case !s.isAt(l.of):
 			return errLost
-		case s.result == filing.Placed && s.company == company:
-			return nil
-		case s.result != filing.Placed || s.company != "":
+		case s.result != filing.Placed || s.company != "" && s.company != company:
 			return fmt.Errorf("%w: it is %s, for the company %q", ErrTransition, s.result, s.company)
+		case s.company == "":
+			s.company, s.message = company, why
+			g.touch(s)
 		}
-		s.company, s.message = company, why
-		g.touch(s)
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		return g.writeAll()
 	})

@@ -81,6 +81,18 @@ func (r *Row) Left(userID, companyID string) filing.Order {
 	return o
 }
 
+// Sent returns what of an order a process that is forgotten may have sent: its first request,
+// and what the service would make a second time. The rest is ordered once this is decided.
+func Sent(order filing.Order) (sent filing.Order, rest []filing.Product) {
+	_, later := order.First()
+	for _, p := range later.Products() {
+		if p.Repeatable(false) {
+			order, rest = order.Drop(p), append(rest, p)
+		}
+	}
+	return order, rest
+}
+
 // rows streams the rows that a query selects, without their items.
 func (db *database) rows(ctx context.Context, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
@@ -151,6 +163,26 @@ func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, err
 	}
 }
 
+// namePlaced adds to the message of a row that is not done what was placed for it.
+func (r *Row) namePlaced() {
+	switch r.Result {
+	case filing.Placed, filing.Exists, filing.Skipped:
+		return
+	}
+	for _, i := range r.Items {
+		if i.Product != "" && i.OrderID != "" {
+			r.addNote("placed: the " + i.Product.Title())
+		}
+	}
+}
+
+func (r *Row) addNote(note string) {
+	if r.Message != "" {
+		r.Message += "; "
+	}
+	r.Message += note
+}
+
 // nameTwice adds to the messages of a page's rows what was bought twice. At is where the
 // page has a row.
 func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
@@ -171,16 +203,11 @@ func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int)
 			if !here {
 				return
 			}
-			if page[i].Message != "" {
-				page[i].Message += "; "
-			}
+			note := fmt.Sprintf("bought twice: %s bought the same %s", other.seenFrom(r.batch), product.Title())
 			if other == r {
-				page[i].Message += "bought twice by this row: the " + product.Title()
-			} else {
-				page[i].Message += fmt.Sprintf("bought twice: %s bought the same %s", other.seenFrom(r.batch),
-					product.Title())
+				note = "bought twice by this row: the " + product.Title()
 			}
-			page[i].Message += "; ask the filing service to refund one of the two"
+			page[i].addNote(note + "; ask the filing service to refund one of the two")
 		}
 		if add(second, first); first != second {
 			add(first, second)
@@ -229,6 +256,9 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 	}
 	if err := items.Err(); err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
+	}
+	for i := range page {
+		page[i].namePlaced()
 	}
 	if err := db.nameTwice(ctx, page, at); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
@@ -72,13 +73,14 @@ func (db *database) unseal(sealed, batch string, number int) (string, error) {
 	return string(secret), nil
 }
 
-// forget erases the numbers of rows that will not be sent any more. A rejected
-// row keeps its own: a retry needs it.
+// forget erases the numbers of rows that will not be sent any more, or whose EIN was
+// placed. A rejected row keeps its own: a retry needs it.
 func (g *groupWriter) forget() error {
 	var done []record
 	for _, s := range g.changed {
-		switch s.result {
-		case filing.Placed, filing.Exists, filing.Skipped, filing.Canceled:
+		switch {
+		case s.result == filing.Placed, s.result == filing.Exists, s.result == filing.Skipped,
+			s.result == filing.Canceled, slices.Contains(splitProducts(s.dropped), filing.EIN):
 			done = append(done, record{text("batch", s.batch), number("number", s.number)})
 		}
 	}

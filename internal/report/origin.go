@@ -65,12 +65,14 @@ func (c *corrections) note(row *ledger.Row) {
 			c.beside = append(c.beside, ledger.RowRemark{Number: row.Number, Text: f.Beside})
 		}
 	}
-	switch row.Result {
-	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
+	orders := orderIDs(row.Items)
+	switch {
+	case orders != "", row.Result == filing.Placed, row.Result == filing.Exists, row.Result == filing.Uncertain,
+		row.Result == filing.Placing:
 		c.bought = append(c.bought, ledger.BoughtRow{
 			Number: row.Number,
 			Result: row.Result,
-			Orders: orderIDs(row.Items),
+			Orders: orders,
 		})
 	}
 }

@@ -323,6 +323,7 @@ func (r *Resolution) ofAnother(e ledger.Event) string {
 func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	row := &r.Order.Row
 	decisions := s.Ledger.Resolutions().For(*row)
+	sent, _ := ledger.Sent(row.Request.Order)
 	by := s.by()
 	switch {
 	case !r.IsPlaced():
@@ -335,7 +336,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.company.ID, row.Reserved.Dollars()),
 			decisions.MarkAssumedPlaced(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
-				ledger.FormedClaims(&row.Request.Order, r.company.ID),
+				ledger.FormedClaims(&sent, r.company.ID),
 				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
 		if err := decisions.MarkCreated(ctx, row.ID, row.Tries, r.company,
@@ -351,6 +352,10 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 				"marked as placed by "+by+"; the new company is "+r.CompanyID)
 	}
 	said := fmt.Sprintf("Row %d is marked as placed. %s is spent.", row.Number, row.Reserved.Dollars())
+	if row.Request.Order.Formation != nil && row.Company != "" {
+		return said, decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, row.Company,
+			ledger.FormedClaims(&row.Request.Order, row.Company), "marked as placed by "+by)
+	}
 	if row.Request.Order.Formation != nil {
 		said += fmt.Sprintf(
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",

@@ -77,10 +77,10 @@ CREATE TABLE rows (
     attempts           BIGINT NOT NULL DEFAULT 0,
     tries              BIGINT NOT NULL DEFAULT 0,
     doubt              INTEGER NOT NULL DEFAULT 0,
-    -- Products that the row does not order any more, and those that it orders after the
-    -- newest attempt.
+    -- Products that the row does not order any more, and all that it orders since it was
+    -- first sent.
     dropped            TEXT NOT NULL DEFAULT '',
-    rest               TEXT NOT NULL DEFAULT '',
+    wanted             TEXT NOT NULL DEFAULT '',
     owner              TEXT NOT NULL DEFAULT '',
     due                BIGINT NOT NULL DEFAULT 0,
     waits              TEXT NOT NULL DEFAULT '',
