@@ -73,8 +73,11 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	notes := differences(row.Request.Company.Sheet, company)
 	facts := pricing.Facts{EntityType: company.EntityType, FormationState: company.FormationState}
 	for {
-		r := request{left: order, notes: notes}
 		var rest filing.Order
+		if order, notes, err = p.dropBought(ctx, row, order, again, notes); err != nil {
+			return err
+		}
+		r := request{left: order, notes: notes}
 		r.order, rest = order.First()
 		r.quote, r.rest = quoter.Quote(&r.order, facts), rest.Products()
 		if len(r.rest) > 0 {
@@ -99,6 +102,30 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 			facts = pricing.Facts{EntityType: formed.EntityType, FormationState: formed.FormationState}
 		}
 	}
+}
+
+// dropBought drops from the rest of an order what other rows have bought, as its quote did. What
+// the first request orders is found as it is sent.
+func (p *placer) dropBought(ctx context.Context, row ledger.Row, order filing.Order, again string, notes []string) (
+	filing.Order, []string, error) {
+	_, rest := order.First()
+	if len(rest.Products()) == 0 {
+		return order, notes, nil
+	}
+	claims := ledger.ClaimsOf(&rest, again)
+	held, err := p.ledger.FindPriorPurchases(ctx, claims)
+	for _, c := range claims {
+		if h := held[c.Key]; h.Bought && !h.Covers && !h.Canceled && h.Row != row.ID {
+			order = order.Drop(c.Product)
+			notes = append(notes, boughtBefore(c.Product, rowRef(row, ledger.Row{Batch: h.Batch, Number: h.Number})))
+		}
+	}
+	return order, notes, err
+}
+
+// boughtBefore is the note on an item that another row has bought.
+func boughtBefore(product filing.Product, where string) string {
+	return fmt.Sprintf("the %s was bought before (%s) and not ordered again", product.Title(), where)
 }
 
 // request is one of the requests that a row's order takes.
@@ -476,7 +503,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, left *fili
 	default:
 		duplicate := &duplicateItemError{
 			product: t.Claim.Product,
-			note:    fmt.Sprintf("the %s was bought before (%s) and not ordered again", t.Claim.Product.Title(), where),
+			note:    boughtBefore(t.Claim.Product, where),
 		}
 		if canceledItem(holder, t.Claim.Product) != nil {
 			duplicate.note = boughtAndCanceled(t.Claim.Product, where, holder)

@@ -11,6 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -294,6 +295,23 @@ func TestAssumedSentInPart(t *testing.T) {
 	}
 }
 
+// What another batch has bought of the rest is neither quoted nor asked for, and is said.
+func TestTheRestWasBoughtBeforeTheQuote(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.place("a", existing(0, filing.EIN, orderEIN))
+	_, err := f.CreateBatch(t.Context(), ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport})
+	f.must(err)
+	f.must(f.AddRows(t.Context(), "b", []ledger.Row{
+		{Number: 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: of(report(0), orderEIN)},
+	}))
+	f.compare("b", false)
+	_, err = pricing.QuoteBatch(t.Context(), f.Ledger, f.quoter(), "b")
+	f.must(err)
+	f.must(f.OpenBatch(t.Context(), "b"))
+	f.finish("b")
+	f.wantRow("b", filing.Placed, "the EIN was bought before (row 2 of batch a)", filing.AnnualReport)
+}
+
 // A canceled row says what was placed for it.
 func TestCanceledHalf(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
@@ -301,6 +319,6 @@ func TestCanceledHalf(t *testing.T) {
 	f.run("a", after(1, func() { f.must(f.PauseBatch(f.Context(), "a")) }))
 	_, err := f.CancelBatch(t.Context(), "a")
 	f.must(err)
-	f.wantRow("a", filing.Canceled, "canceled: nothing more is sent; to order the rest, enter it in a new spreadsheet; "+
-		"placed: the annual report", filing.AnnualReport)
+	f.wantRow("a", filing.Canceled, "canceled: nothing more is sent; to order the rest, enter it in a new "+
+		"spreadsheet; placed: the annual report", filing.AnnualReport)
 }

@@ -63,8 +63,9 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 	company, err = d.findCompany(ctx, row.Batch, r)
 	if sent := row.Uncertain || len(row.Dropped) > 0; err == nil && sent && row.Company != "" &&
 		company.ID != row.Company {
-		return "", company, &lookupError{next: filing.Rejected, message: fmt.Sprintf("an order of this row was sent for "+
-			"the company %s, and the row now means %s: nothing more is sent", row.Company, company.ID)}
+		return "", company, &lookupError{next: filing.Rejected, message: fmt.Sprintf(
+			"an order of this row was sent for the company %s, and the row now means %s: nothing more is sent",
+			row.Company, company.ID)}
 	}
 	if err == nil && !row.Uncertain {
 		err = checkNames(r, company)
