@@ -140,6 +140,9 @@ func (c *checker) addViolations(violations []filing.Violation) {
 	for _, v := range violations {
 		b := c.bindingOf(v.Field)
 		id := b.id
+		if v.Rule == noNameRule && b.index < 0 {
+			continue // a note says it once for the sheet
+		}
 		if c.isFaulty(id) || id == userEmail && c.isFaulty(userID) || id == userID && c.isFaulty(userEmail) {
 			continue
 		}
@@ -154,6 +157,9 @@ func (c *checker) addViolations(violations []filing.Violation) {
 		c.addProblem(b, value, severity, v.Rule, v.Message)
 	}
 }
+
+// noNameRule is the rule of filing that warns of a company without a name to compare.
+const noNameRule = "company.no-name"
 
 // bindingOf finds the column of a field of the filing service.
 func (c *checker) bindingOf(field string) *binding {
