@@ -62,6 +62,7 @@ type companyPage struct {
 type companyFiling struct {
 	ledger.Row
 	File     string
+	Cost     rowCost
 	Year     string // the filing year, where there is one
 	Text     string
 	Statuses []string // of its orders
@@ -128,7 +129,7 @@ func (s *Site) company(v *request) error {
 
 // add adds a row to the filings.
 func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
-	f := companyFiling{Row: r, File: b.File, Text: text.Line(report.Message(&r))}
+	f := companyFiling{Row: r, Cost: costOf(r), File: b.File, Text: text.Line(report.Message(&r))}
 	if r.Request != nil && r.Request.Order.AnnualReport != nil {
 		f.Year = r.Request.Order.AnnualReport.FilingYear
 	}
@@ -139,8 +140,8 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 		}
 	}
 	p.Filings = append(p.Filings, f)
-	p.Starred = p.Starred || r.Cost.Certainty == money.Estimated
-	p.Partial = p.Partial || r.Cost.IsUnknown()
+	p.Starred = p.Starred || f.Cost.Certainty == money.Estimated
+	p.Partial = p.Partial || f.Cost.IsUnknown()
 }
 
 // rowsWithDocuments is for how many rows of a company documents are loaded: each row

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -22,6 +23,7 @@ var rowRoutes = []route{
 type rowPage struct {
 	Batch      ledger.Batch
 	Row        listedRow
+	Cost       rowCost
 	Understood []fact
 	Items      []rowItem
 	Attempts   []rowAttempt
@@ -93,15 +95,22 @@ func (p rowPage) Field(column int) string {
 	return ""
 }
 
-// CostName is what the row's cost is.
-func (p rowPage) CostName() string {
-	switch p.Row.Result {
-	case filing.Placed:
-		return "Charged"
+// rowCost is an amount of a row and its name.
+type rowCost struct {
+	Name string
+	money.Cost
+}
+
+// costOf returns what a row costs: the expected cost while its order can still be sent, and what
+// was charged once nothing more of it is sent.
+func costOf(r ledger.Row) rowCost {
+	switch r.Result {
 	case filing.Placing, filing.Uncertain:
-		return "Reserved"
+		return rowCost{"Reserved", r.Cost}
+	case filing.Ready, filing.Invalid:
+		return rowCost{"Expected cost", r.Cost}
 	}
-	return "Expected cost"
+	return rowCost{"Charged", r.Spent}
 }
 
 const entriesOfRow = 200
@@ -120,7 +129,7 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	p := rowPage{Batch: b, Understood: understood(row)}
+	p := rowPage{Batch: b, Cost: costOf(row), Understood: understood(row)}
 	if p.Row, err = listed(b, row); err != nil {
 		return err
 	}

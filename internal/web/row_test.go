@@ -8,6 +8,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // A row is shown with everything that happened to it, its number masked
@@ -76,4 +77,30 @@ func TestARowTellsWhatBroke(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A row that the filing service refused after a part of it was bought shows what was charged, and
+// not what the rest would have cost.
+func TestRowPage_BoughtInPart(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Nth: 2})
+	v := s.as(ledger.Roles...)
+	batch := v.submit(v.sheet("a.csv", "Company ID,Filing State,User Email,Order Registered Agent,Order EIN,"+
+		"Business Category,Business Purpose,Application Reason,Vehicle 55k Pounds,Gambling Wagering,File Form 720,"+
+		"Alcohol Tobacco Firearms,File Form 944,Is W2 Expected,Responsible Party First Name,Responsible Party Last Name,"+
+		"Responsible Party Title,Responsible Party SSN,"+
+		"Responsible Party Phone Number,Responsible Party Is Foreign\n"+
+		"comp_1,DE,ana@example.com,yes,yes,Consulting,Bookkeeping for small firms,Started a new business,no,no,no,no,no,"+
+		"no,Ana,Silva,Managing Member,078-05-1120,(302) 555-0142,no\n"))
+	s.answered(batch)
+	row, err := s.Ledger.RowNumbered(t.Context(), batch, 2)
+	s.must(err)
+	if row.Result != filing.Rejected || row.Spent.IsZero() || row.Spent == row.Cost {
+		t.Fatalf("%+v", row)
+	}
+	v.wants(v.page("/batches/"+batch+"/rows/2"), "<dt>Charged</dt><dd>"+row.Spent.String()+"</dd>")
+	company, err := s.Ledger.CompanyOfRow(t.Context(), row.ID)
+	s.must(err)
+	v.wants(v.page(companyPath(company)), `class="money">`+shortCost(row.Spent)+"</td>")
 }
