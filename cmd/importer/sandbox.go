@@ -18,12 +18,12 @@ import (
 
 func (a *app) sandboxCommand() *cobra.Command {
 	config := sandbox.Config{AutoSeed: true, Seed: 1}
-	var listen, balance, style, companies, endpoint, endpointSecret string
+	var listen, balance, companies, endpoint, endpointSecret string
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run the filing service in memory for trying things out",
 		Long: `sandbox serves the complete API of the filing service from memory, strict about
-every field, with a page that shows its orders and balance. It creates users and
+every field, and shows its orders and balance as text. It creates users and
 companies when they are first named, so that any spreadsheet can be tried. Such a
 company has no legal name on file. --companies FILE, a CSV with the columns id,
 legalName, entityType, and formationState, adds companies with their names. Nothing
@@ -38,7 +38,7 @@ register it again.
 importer sandbox do controls a running sandbox: it moves filings, and breaks answers.`,
 		Example: `  importer sandbox --balance 5000
   importer sandbox --companies samples/companies.csv
-  importer sandbox --advance 5s --exceptions 0.02
+  importer sandbox --advance 5s
   importer sandbox do fault kind=reset after=true rate=0.05
   importer sandbox do advance all=true status=filed`,
 		Args: cobra.NoArgs,
@@ -48,13 +48,6 @@ importer sandbox do controls a running sandbox: it moves filings, and breaks ans
 				return err
 			}
 			config.OpeningBalance = int64(opening)
-			if config.Exceptions < 0 || config.Exceptions > 1 {
-				return usage("--exceptions must be between 0 and 1")
-			}
-			config.OrderTypes = sandbox.Style(style)
-			if config.OrderTypes != sandbox.Snake && config.OrderTypes != sandbox.Camel {
-				return usage("--order-types must be snake or camel, not %s", style)
-			}
 			if config.Companies, err = readCompanies(companies); err != nil {
 				return err
 			}
@@ -79,10 +72,7 @@ importer sandbox do controls a running sandbox: it moves filings, and breaks ans
 	c.Flags().StringVar(&companies, "companies", "",
 		"a CSV of companies on file: id, legalName, entityType, formationState")
 	c.Flags().DurationVar(&config.Latency, "latency", 20*time.Millisecond, "the time every answer takes")
-	c.Flags().DurationVar(&config.Jitter, "jitter", 0, "up to this much more, at random")
-	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "the style of order types: snake or camel")
 	c.Flags().DurationVar(&config.Advance, "advance", 0, "advance every filing one step this often; 0 for never")
-	c.Flags().Float64Var(&config.Exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
 	c.Flags().StringVar(&endpoint, "endpoint", "", "an address that receives all events from the start")
 	c.Flags().StringVar(&endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
 	c.AddCommand(a.sandboxDoCommand())

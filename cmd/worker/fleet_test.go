@@ -99,8 +99,7 @@ func newProof(t *testing.T) *proof {
 		Keys:           []string{secretKey},
 		OpeningBalance: 1e12,
 		AutoSeed:       true,
-		Latency:        20 * time.Millisecond,
-		Jitter:         60 * time.Millisecond,
+		Latency:        50 * time.Millisecond,
 		HangLimit:      5 * time.Second,
 		Fees:           []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: 300_00}},
 	})

@@ -427,13 +427,6 @@ func hash(s string) uint64 {
 	return z ^ z>>29 // the low bits of short strings hardly differ
 }
 
-func personName(key string) string {
-	first := []string{"Alex", "Bianca", "Carlos", "Dana", "Elena", "Frank", "Grace", "Hiro"}
-	last := []string{"Abbott", "Brandt", "Castillo", "Diaz", "Ellis", "Fischer", "Grant", "Huang"}
-	h := hash(key)
-	return first[h%8] + " " + last[h/8%8]
-}
-
 func slugify(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -34,7 +33,10 @@ func (a Action) Usage() string {
 	return strings.Join(words, " ")
 }
 
-var orderOrAll = []Key{{"orderId", "order_4be8"}, {"all", true}}
+var (
+	oneOrder   = []Key{{"orderId", "order_4be8"}}
+	orderOrAll = []Key{{"orderId", "order_4be8"}, {"all", true}}
+)
 
 // Actions are the controls of a running sandbox.
 var Actions = []Action{
@@ -42,12 +44,10 @@ var Actions = []Action{
 		(*Service).adminAdvance},
 	{"exception", "Give filings an exception (463 to 465, 482, 483, 484 or 487); advance resolves it",
 		append(orderOrAll, Key{"code", 482}), (*Service).adminException},
-	{"renew", "Place the next annual report of a subscription", orderOrAll, (*Service).adminRenew},
+	{"renew", "Place the next annual report of a subscription", oneOrder, (*Service).adminRenew},
 	{"subscription", "Set the status of a subscription: active, canceled or past_due",
-		append(orderOrAll, Key{"status", "past_due"}), (*Service).adminSubscription},
-	{"mail", "Deliver registered agent mail", []Key{{"orderId", "order_4be8"}}, (*Service).adminMail},
-	{"redeliver", "Deliver events again, with the same bytes and ID",
-		[]Key{{"eventId", "evt_9c01"}, {"all", true}, {"reverse", true}, {"twice", true}}, (*Service).adminRedeliver},
+		append(oneOrder, Key{"status", "past_due"}), (*Service).adminSubscription},
+	{"mail", "Deliver registered agent mail", oneOrder, (*Service).adminMail},
 	{"test-delivery", "Send a test event to every endpoint", nil, (*Service).adminTestDelivery},
 	{"deposit", "Add dollars to the prepaid balance", []Key{{"amount", 250.5}}, (*Service).adminDeposit},
 	{"ein", "Set the EIN of a company, or remove it", []Key{{"companyId", "comp_1"}, {"ein", "12-3456789"}},
@@ -55,7 +55,6 @@ var Actions = []Action{
 	{"fault", "Add a fault of answers", []Key{{"kind", "status"}, {"status", 503}, {"after", true},
 		{"endpoint", "POST /orders"}, {"companyId", "comp_1"}, {"nth", 3}, {"retryAfterSeconds", 2}, {"rate", 0.05},
 		{"times", 3}, {"forSeconds", 10}}, (*Service).adminAddFault},
-	{"faults", "List the faults", nil, (*Service).adminListFaults},
 	{"clear-faults", "Remove the faults", nil, (*Service).adminClearFaults},
 	{"down", "Stop the filing service (503 or refuse), or restart it (up)", []Key{{"mode", "503"}, {"seconds", 30}},
 		(*Service).adminDown},
@@ -105,26 +104,6 @@ func (s *Service) adminDeposit(c *call) (any, error) {
 	return map[string]any{"balance": dollars(s.balance)}, nil
 }
 
-type faultAnswer struct {
-	Name     string  `json:"name"`
-	Endpoint string  `json:"endpoint,omitempty"`
-	Company  string  `json:"companyId,omitempty"`
-	Nth      int     `json:"nth,omitempty"`
-	Rate     float64 `json:"rate,omitempty"`
-	Times    int     `json:"times,omitempty"`
-	Fired    int     `json:"fired"`
-}
-
-func (s *Service) adminListFaults(*call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]faultAnswer, 0, len(s.faults))
-	for _, f := range s.faults {
-		list = append(list, faultAnswer{f.String(), f.endpoint(), f.Company, f.Nth, f.Rate, f.Times, f.fired})
-	}
-	return map[string]any{"faults": list}, nil
-}
-
 // seconds reads an optional number of seconds, at most a day.
 func (o *object) seconds(name string) time.Duration {
 	return time.Duration(min(o.maybeCount(name), 86_400)) * time.Second
@@ -159,12 +138,15 @@ func (s *Service) adminAddFault(c *call) (any, error) {
 		return nil, err
 	}
 	s.Inject(f)
-	return s.adminListFaults(c)
+	return map[string]any{"fault": f.String()}, nil
 }
 
 func (s *Service) adminClearFaults(c *call) (any, error) {
-	s.ClearFaults()
-	return s.adminListFaults(c)
+	err := s.finish(c)
+	if err == nil {
+		s.ClearFaults()
+	}
+	return map[string]any{}, err
 }
 
 // adminDown starts an outage, which ends after the given seconds. Refused
@@ -234,41 +216,21 @@ func (s *Service) adminException(c *call) (any, error) {
 }
 
 func (s *Service) adminSubscription(c *call) (any, error) {
-	status := c.body.text("status")
+	orderID, status := c.body.text("orderId"), c.body.text("status")
 	c.body.oneOf("status", status, []string{"active", "canceled", "past_due"})
-	one := func(_ context.Context, id string) ([]Event, error) { return nil, s.SetSubscription(id, status) }
-	return s.oneOrAll(c, one, func(ctx context.Context) ([]Event, int) { return s.eachSubscription(ctx, one) })
+	if err := s.finish(c); err != nil {
+		return nil, err
+	}
+	return map[string]any{"status": status}, s.SetSubscription(orderID, status)
 }
 
 func (s *Service) adminRenew(c *call) (any, error) {
-	one := func(ctx context.Context, id string) ([]Event, error) {
-		_, events, err := s.Renew(ctx, id)
-		return events, err
+	orderID := c.body.text("orderId")
+	if err := s.finish(c); err != nil {
+		return nil, err
 	}
-	return s.oneOrAll(c, one, func(ctx context.Context) ([]Event, int) { return s.eachSubscription(ctx, one) })
-}
-
-// eachSubscription calls do for the newest annual report of every active subscription.
-func (s *Service) eachSubscription(ctx context.Context,
-	do func(context.Context, string) ([]Event, error)) (events []Event, moved int) {
-	newest := map[string]string{}
-	var keys []string
-	for _, item := range s.Books().Items() {
-		if item.Product != annualReport || item.Subscription != "active" {
-			continue
-		}
-		key := item.CompanyID + " " + item.State
-		if newest[key] == "" {
-			keys = append(keys, key)
-		}
-		newest[key] = item.ID
-	}
-	for _, key := range keys {
-		if more, err := do(ctx, newest[key]); err == nil {
-			events, moved = append(events, more...), moved+1
-		}
-	}
-	return events, moved
+	item, _, err := s.Renew(c.request.Context(), orderID)
+	return map[string]any{"orderId": item.ID}, err
 }
 
 func (s *Service) adminMail(c *call) (any, error) {
@@ -278,40 +240,6 @@ func (s *Service) adminMail(c *call) (any, error) {
 	}
 	e, err := s.AgentMail(c.request.Context(), orderID)
 	return map[string]any{"eventId": e.ID}, err
-}
-
-// adminRedeliver delivers one event or all events again; with reverse the newest
-// first, with twice each one twice.
-func (s *Service) adminRedeliver(c *call) (any, error) {
-	id, _ := c.body.maybeText("eventId")
-	all, _ := c.body.maybeFlag("all")
-	reverse, _ := c.body.maybeFlag("reverse")
-	twice, _ := c.body.maybeFlag("twice")
-	if all == (id != "") {
-		c.body.fail("eventId", "or all is required, but not both")
-	}
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	ids := []string{id}
-	if all {
-		ids = ids[:0]
-		for _, e := range s.Events() {
-			ids = append(ids, e.ID)
-		}
-	}
-	if reverse {
-		slices.Reverse(ids)
-	}
-	events := len(ids)
-	if twice {
-		doubled := make([]string, 0, 2*len(ids))
-		for _, id := range ids {
-			doubled = append(doubled, id, id)
-		}
-		ids = doubled
-	}
-	return map[string]any{"events": events}, s.Redeliver(c.request.Context(), ids...)
 }
 
 func (s *Service) adminTestDelivery(c *call) (any, error) {

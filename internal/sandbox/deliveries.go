@@ -110,7 +110,7 @@ func Sign(secret string, body []byte) string {
 type parcel struct {
 	event *Event
 	tries int
-	wait  time.Duration // before the latest retry, without jitter
+	wait  time.Duration // before the latest retry
 	first *receipt      // of the first attempt; nil after it
 }
 
@@ -197,10 +197,7 @@ func (s *Service) recordAttempt(hook *webhook, p *parcel, taken bool) {
 		n.Waiting--
 	default:
 		p.wait = retry.After(p.wait, s.cfg.RetryAfter, time.Minute)
-		// The jitter depends only on the event and the attempt, so that it changes no
-		// other random choice.
-		jitter := share(fmt.Sprint(p.event.ID, p.tries)) * float64(p.wait) / 4
-		time.AfterFunc(p.wait+time.Duration(jitter), func() {
+		time.AfterFunc(p.wait, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.enqueue(hook, p)

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Event is a notice to endpoints. Every delivery has the same Body, byte for byte. Source: spec section 6.
@@ -23,7 +25,6 @@ type Event struct {
 // Errors of Advance, Raise and similar calls.
 var (
 	ErrNoOrder     = refuse(http.StatusNotFound, "no such order")
-	ErrNoEvent     = refuse(http.StatusNotFound, "no such event")
 	ErrNoCompany   = refuse(http.StatusNotFound, "no such company")
 	ErrAtEnd       = errors.New("the filing does not move any further")
 	ErrNoException = errors.New("not an exception of this product")
@@ -53,12 +54,6 @@ var documentTypes = map[string]string{
 // agent service.
 var exceptionCodes = map[string][]int{
 	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
-}
-
-// plausible returns an exception code that fits a filing; its product must have one.
-func plausible(item *Item) int {
-	codes := exceptionCodes[item.Product]
-	return codes[hash("code "+item.ID)%uint64(len(codes))]
 }
 
 // next returns the status after a filing's present one, or "" at the end.
@@ -120,7 +115,7 @@ func (s *Service) RaiseAll(ctx context.Context, code int) ([]Event, int) {
 func raise(item *Item, code int) error {
 	own := exceptionCodes[item.Product]
 	if code == 0 && len(own) > 0 {
-		code = plausible(item)
+		code = own[0]
 	}
 	known := slices.Contains(slices.Concat(slices.Collect(maps.Values(exceptionCodes))...), code)
 	if code == 0 || known && !slices.Contains(own, code) {
@@ -280,7 +275,6 @@ func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
 	s.events = append(s.events, e)
-	s.eventsByID[e.ID] = e
 	return e
 }
 
@@ -289,23 +283,6 @@ func (s *Service) Events() []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return values(s.events)
-}
-
-// Redeliver delivers events again, in the order given, with the same bytes and the
-// same id. It returns when every endpoint was tried once.
-func (s *Service) Redeliver(ctx context.Context, eventIDs ...string) error {
-	s.mu.Lock()
-	events := make([]*Event, len(eventIDs))
-	for i, id := range eventIDs {
-		if events[i] = s.eventsByID[id]; events[i] == nil {
-			s.mu.Unlock()
-			return fmt.Errorf("redeliver %q: %w", id, ErrNoEvent)
-		}
-	}
-	r := s.send(events...)
-	s.mu.Unlock()
-	s.wait(ctx, r)
-	return nil
 }
 
 // TestDelivery sends an event of a made-up order to every endpoint.
@@ -327,42 +304,9 @@ func values(events []*Event) []Event {
 	return list
 }
 
-// scheduleStep sets the time of a filing's next step on the clock. The caller
-// holds s.mu. The time depends only on the order's ID, and through it on the
-// seed, so that it changes no other random choice.
-func (s *Service) scheduleStep(item *Item) {
-	if s.cfg.Advance <= 0 || next(item) == "" {
-		return
+// advanceByClock moves every filing one step, again and again until the service is closed.
+func (s *Service) advanceByClock() {
+	for retry.Sleep(s.life, s.cfg.Advance) == nil {
+		s.AdvanceAll(s.life, "")
 	}
-	jitter := 0.75 + share(item.ID+item.Status)/2
-	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
-}
-
-// tick is one step of the clock: to the next status, or, once for the
-// configured share of filings, to an exception in place of the last one. A
-// filing with an exception stops until it is advanced.
-func (s *Service) tick(item *Item) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := next(item)
-	if s.life.Err() != nil || status == "" {
-		return
-	}
-	if item.Status != exception {
-		s.send(s.changeStatus(item, func() {
-			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions &&
-				raise(item, 0) == nil {
-				item.struck = true
-			} else {
-				item.Status = status
-			}
-		})...)
-	}
-	s.scheduleStep(item)
-}
-
-// share returns a number from 0 up to 1 that depends on text alone.
-func share(text string) float64 {
-	z := hash(text) * 0x9e3779b97f4a7c15 // FNV leaves the high bits of texts that end alike alike
-	return float64((z^z>>32)>>11) / (1 << 53)
 }

@@ -230,7 +230,6 @@ type Item struct {
 	FilingDate   time.Time `json:"filingDate,omitzero"`
 	Subscription string    `json:"subscriptionStatus,omitempty"`
 	Exception    int       `json:"exceptionCode,omitempty"`
-	struck       bool      // the clock has raised an exception of it
 }
 
 // Amount returns the cost of the item in cents.
@@ -346,7 +345,6 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 			rec.qualified[req.state] = true
 		}
 		s.charge(item.Amount())
-		s.scheduleStep(item)
 	}
 	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
 		rec.Agents[req.state] = OtherAgent

@@ -27,10 +27,9 @@ type Config struct {
 	// OpeningBalance is the prepaid balance in cents.
 	OpeningBalance int64
 
-	// Latency is the duration of every request; Jitter adds up to as much again,
-	// evenly spread. An order is made when half of that time has passed,
-	// whether or not the client is still there.
-	Latency, Jitter time.Duration
+	// Latency is the duration of every request. An order is made when half of that
+	// time has passed, whether or not the client is still there.
+	Latency time.Duration
 	// HangLimit bounds a timeout fault for a client that never disconnects. 0: two minutes.
 	HangLimit time.Duration
 
@@ -55,7 +54,7 @@ type Config struct {
 	// ShuffleItems answers the items of an order in a random order.
 	ShuffleItems bool
 
-	// Seed of every random choice: ids, jitter, fault rates.
+	// Seed of every random choice: ids, secrets, fault rates.
 	Seed uint64
 	// Now is the clock of the records. nil: time.Now. Latency always takes real time.
 	Now func() time.Time
@@ -78,13 +77,9 @@ type Config struct {
 	// Faults are active from the start.
 	Faults []Fault
 
-	// Advance is the interval at which a clock moves every filing one step on,
-	// plus or minus a quarter. 0: filings keep their status until they are
-	// advanced, as in the test environment.
+	// Advance is the interval at which every filing moves one step. 0: filings keep
+	// their status until they are advanced, as in the test environment.
 	Advance time.Duration
-	// Exceptions is the share of filings, 0 to 1, that hit an exception on the
-	// clock's last step and then stop.
-	Exceptions float64
 
 	// Retries is the number of further attempts for an event that an endpoint did
 	// not answer with 2xx. 0: 12; negative: never.
@@ -144,10 +139,9 @@ type Service struct {
 	prices        []Price
 	fees          map[feeKey]int64
 	documents     map[string]*Document
-	links         map[string]magicLink
+	links         map[string]link
 	webhooks      []*webhook
 	events        []*Event
-	eventsByID    map[string]*Event
 	orders        []*Order
 	items         map[string]*Item
 	violations    []Violation
@@ -197,8 +191,7 @@ func New(cfg Config) *Service {
 		prices:        slices.Clone(cfg.Prices),
 		fees:          feeTable(cfg.Fees),
 		documents:     make(map[string]*Document),
-		links:         make(map[string]magicLink),
-		eventsByID:    make(map[string]*Event),
+		links:         make(map[string]link),
 		items:         make(map[string]*Item),
 		faultsFired:   make(map[string]int),
 		outageChanged: make(chan struct{}),
@@ -214,6 +207,9 @@ func New(cfg Config) *Service {
 	}
 	s.life, s.close = context.WithCancel(context.Background())
 	s.Inject(cfg.Faults...)
+	if cfg.Advance > 0 {
+		go s.advanceByClock()
+	}
 	return s
 }
 
@@ -373,7 +369,7 @@ func (s *Service) unknownEndpoint(c *call) (any, error) {
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	arrived := time.Now()
-	delay := s.countRequest(r, e)
+	s.countRequest(r, e)
 
 	c := &call{request: r, endpoint: e.name(), id: r.PathValue("id")}
 	var readErr error
@@ -385,7 +381,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	}
 	parseErr := c.parse(readErr)
 
-	waitUntil(r.Context(), arrived.Add(delay/2))
+	waitUntil(r.Context(), arrived.Add(s.cfg.Latency/2))
 	if s.isOut(w) {
 		return
 	}
@@ -395,7 +391,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		return
 	}
 	a := s.do(e, c, parseErr)
-	waitUntil(r.Context(), arrived.Add(delay))
+	waitUntil(r.Context(), arrived.Add(s.cfg.Latency))
 	if fault != nil {
 		s.applyFault(w, c, fault, a)
 		return
@@ -403,19 +399,13 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	write(w, a)
 }
 
-// countRequest counts a request, and returns its duration.
-func (s *Service) countRequest(r *http.Request, e endpoint) time.Duration {
+func (s *Service) countRequest(r *http.Request, e endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests[e.name()]++
 	if r.Method == http.MethodGet {
 		s.lookups[r.URL.Path]++
 	}
-	delay := s.cfg.Latency
-	if s.cfg.Jitter > 0 {
-		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would change the random choices for orders
-	}
-	return delay
 }
 
 // waitUntil returns at t, or when the client has disconnected: the service

@@ -71,9 +71,9 @@ func (s *Service) findUser(key string) *User {
 	case u != nil || !s.cfg.AutoSeed:
 		return u
 	case userID.MatchString(key):
-		return s.addUser(User{ID: key, FullName: personName(key)})
+		return s.addUser(User{ID: key})
 	case emailLike.MatchString(key):
-		return s.addUser(User{Email: key, FullName: personName(key)})
+		return s.addUser(User{Email: key})
 	}
 	return nil
 }
