@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -46,31 +48,25 @@ func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 }
 
 // releaseHeldBack compares the rows of a submitted batch that were held back once
-// more, and asks about those that can be sent now. The batch is paused until the
-// answer, so that no worker sends them before.
+// more. Those that can be sent now wait for approval of their cost.
 func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) error {
-	if !r.batch.Paused {
-		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
-			return err
-		}
-	}
-	resume := func() error {
-		if r.batch.Paused {
-			return nil // by a person
-		}
-		return r.ledger.ResumeBatch(ctx, r.batch.ID)
-	}
 	q, err := r.quote(ctx, throttle, quoter)
-	if err != nil {
+	if err != nil || q.Review.Released == 0 {
 		return err
 	}
-	if q.Review.Released > 0 {
-		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused. To resume it: importer resume %s.",
-			r.batch.ID)
-		err := r.showAndConfirm(ctx, q, "Approve %s, %s%s? Filings cannot be undone.", otherwise)
-		if err != nil {
-			return err
-		}
+	_, err = r.showQuoteAndWarnings(ctx, q)
+	return err
+}
+
+// approveIncrease asks for approval of the rows of a submitted batch that wait for it, and
+// says if the user may not approve them. Without approval they keep waiting.
+func (r *filingRun) approveIncrease(ctx context.Context) error {
+	err := r.approveCosts(ctx, r.ledger, r.batch, "", r.flags.yes)
+	switch {
+	case errors.Is(err, ledger.ErrSecondPerson), errors.Is(err, ledger.ErrApproveBatchFirst):
+		r.say("Nothing was approved: %v.", err)
+	case err != nil && !errors.Is(err, errDeclined):
+		return err
 	}
-	return resume()
+	return nil
 }

@@ -282,14 +282,7 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	if !r.batch.Open {
 		return finished, nil
 	}
-	err := r.approveCosts(ctx, r.ledger, r.batch, "", r.flags.yes)
-	switch {
-	case errors.Is(err, ledger.ErrSecondPerson), errors.Is(err, ledger.ErrApproveBatchFirst):
-		r.say("Nothing was approved: %v.", err)
-	case err != nil && !errors.Is(err, errDeclined):
-		return finished, err
-	}
-	return finished, nil
+	return finished, r.approveIncrease(ctx)
 }
 
 // submitBatch submits the batch to whatever places its orders. It reports whether
@@ -457,18 +450,22 @@ func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pr
 // showAndConfirm shows the cost and the warnings of the batch, and asks the question about its
 // orders, their cost and the number of warnings.
 func (r *filingRun) showAndConfirm(ctx context.Context, q intake.Quote, question, otherwise string) error {
-	balance, err := r.ledger.Balance(ctx)
-	if err != nil {
-		return err
-	}
-	r.showQuote(q.BatchQuote, balance)
-	r.sayEndpoint(q.Endpoint)
-	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch)
+	warnings, err := r.showQuoteAndWarnings(ctx, q)
 	if err != nil || r.flags.yes || r.flags.dryRun || q.Rows+q.Before == 0 {
 		return err
 	}
 	return r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings)),
 		otherwise)
+}
+
+func (r *filingRun) showQuoteAndWarnings(ctx context.Context, q intake.Quote) (jobs.Warnings, error) {
+	balance, err := r.ledger.Balance(ctx)
+	if err != nil {
+		return jobs.Warnings{}, err
+	}
+	r.showQuote(q.BatchQuote, balance)
+	r.sayEndpoint(q.Endpoint)
+	return r.sayWarnings(ctx, r.ledger, r.batch)
 }
 
 // printIfStopped prints the last line of --json if a person stopped the command,

@@ -97,7 +97,10 @@ func (r *filingRun) submitHeldBack(ctx context.Context) error {
 		return r.endUnsubmitted(ctx, ending)
 	}
 	defer queue.Close()
-	return r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter)
+	if err := r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter); err != nil {
+		return err
+	}
+	return r.approveIncrease(ctx)
 }
 
 // confirmSubmit shows the quote and asks, if the batch has rows to send.

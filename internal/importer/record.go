@@ -135,6 +135,7 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number:   r.Number,
 		Corrects: im.numberOf(r.Cells),
+		Repeats:  r.repeats,
 		Cells:    sheet.EncodeCells(im.target.cells(im.masked(r.Cells))),
 		Request:  r.Request,
 		Result:   r.Result,
@@ -145,7 +146,7 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		r.Cells[name.index].Text != "" {
 		row.Officers = im.officers.ledgerOfficers(r.Number, r.Cells[name.index].Text)
 	}
-	if r.isRepeat {
+	if r.repeats != 0 {
 		row.Message += " of " + im.file.Name() // in the results workbook, that row has another number
 	}
 	for _, p := range r.Problems {

@@ -227,7 +227,7 @@ func (s *repeats) judge(r *Row) {
 		ofCompany := slices.DeleteFunc(slices.Clone(r.Problems),
 			func(p Problem) bool { return p.Rule != namesakeRule })
 		r.skip(fmt.Sprintf("duplicate of row %d", first))
-		r.isRepeat = true
+		r.repeats = int(first)
 		r.Problems = append(append(r.Problems, ofCompany...), Problem{
 			Sheet:       s.im.sheet,
 			Row:         r.Number,

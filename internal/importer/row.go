@@ -28,7 +28,7 @@ type Row struct {
 	notAFiling     bool // a total, a footnote or a header, not a filing
 	noAgent        bool // neither orders nor supplies an agent
 	createsCompany bool // its company is created first
-	isRepeat       bool // of another row of the file, which its message names
+	repeats        int  // the number of the earlier row that it repeats; 0 for none
 	keys           []key
 	name           uint64 // a hash of its company's folded name; 0 for none
 	whole          uint64 // a hash of what it says of its company, and of how much it orders

@@ -36,6 +36,18 @@ func (f *firm) compare(batch string, accept bool) jobs.Review {
 	return review
 }
 
+// approveCosts quotes a batch and approves the rows that wait for it.
+func (f *firm) approveCosts(batch string) {
+	f.Helper()
+	_, err := pricing.QuoteBatch(f.Context(), f.Ledger, f.quoter(), batch)
+	f.must(err)
+	waiting, err := f.Approvals().CostIncrease(f.Context(), batch)
+	f.must(err)
+	if waiting.Rows > 0 {
+		f.must(f.Approvals().ApproveCosts(f.Context(), batch, waiting))
+	}
+}
+
 // everyProduct is one row of each product for a company.
 func everyProduct(ref, name string) []*filing.Request {
 	return []*filing.Request{
@@ -147,6 +159,7 @@ func TestNamesAreAccepted(t *testing.T) {
 	if row.Result != filing.Ready || row.Request.Company.Confirmed != "Lakeshore Holdings LLC" {
 		t.Errorf("%s, confirmed as %q", row.Result, row.Request.Company.Confirmed)
 	}
+	f.approveCosts("b")
 	f.placeRest("b")
 
 	other := called(report(1), "comp_1", "Smith & Daughters LLC")
@@ -175,6 +188,9 @@ func TestACorrectedRecordReleasesTheRow(t *testing.T) {
 	if review := f.compare("b", false); review.Released != 1 {
 		t.Errorf("%+v", review)
 	}
+	f.run("b")
+	f.wantPosts("/orders", 0) // nobody has approved it
+	f.approveCosts("b")
 	f.placeRest("b")
 }
 

@@ -151,7 +151,9 @@ func (s *story) rename() {
 func (s *story) confirm() {
 	if len(s.batches) > 0 {
 		s.service.ClearFaults()
-		s.compare(s.batches[s.IntN(len(s.batches))], true)
+		batch := s.batches[s.IntN(len(s.batches))]
+		s.compare(batch, true)
+		s.approveCosts(batch)
 	}
 }
 
@@ -209,6 +211,7 @@ func (s *story) end() {
 		s.service.ClearFaults()
 		for _, b := range s.batches {
 			s.compare(b, true)
+			s.approveCosts(b)
 		}
 		s.send()
 		s.resolve()

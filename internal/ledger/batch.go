@@ -124,6 +124,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			number("priority", r.Priority),
 			number("at", toMillis(l.now())),
 			number("corrects", r.Corrects),
+			number("repeats", r.Repeats),
 		}
 		records[i] = append(records[i], r.listed(b.Fields)...)
 	}
@@ -144,10 +145,11 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		}
 		return l.exec(
 			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
-					priority, updated_at, corrects, company_key, company_name, company_words, client, client_folded)
+					priority, updated_at, corrects, repeats, company_key, company_name, company_words, client,
+					client_folded)
 				SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty,
-					v.priority, v.at, v.corrects, v.company_key, v.company_name, v.company_words, v.client,
-					v.client_folded
+					v.priority, v.at, v.corrects, v.repeats, v.company_key, v.company_name, v.company_words,
+					v.client, v.client_folded
 				{{v}}
 				ORDER BY v.priority, v.number`, records)
 	})
@@ -401,7 +403,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 				return err
 			}
 			rows += n
-			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
+			if err := l.release(ctx, tx, batch, true); err != nil {
 				return err
 			}
 			var canceled int

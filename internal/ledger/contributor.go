@@ -337,8 +337,8 @@ const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 // release decides on the rows that are marked: they wait for the approval of a
 // second person, unless the person of the context may give it or none is
 // needed. They are ready by now, so what they cost counts.
-func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
-	waits, message, err := db.reapprove(ctx, tx, batch, part)
+func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, approved bool) error {
+	waits, message, err := db.reapprove(ctx, tx, batch, PartRetry, approved)
 	if err != nil {
 		return err
 	}
@@ -350,9 +350,9 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part 
 }
 
 // reapprove returns what rows of an open batch wait for that a person has made
-// ready again.
-func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
-	part Part) (waits, message string, err error) {
+// ready again: a second person, or, if no cost of theirs is approved, any approval.
+func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part,
+	approved bool) (waits, message string, err error) {
 	var released bool
 	err = tx.QueryRowContext(
 		ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`,
@@ -363,15 +363,19 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	if err != nil || !released {
 		return "", "", wrap("read the state of batch "+batch, err)
 	}
+	if !approved {
+		waits, message = blockedOnApproval, fmt.Sprintf(
+			"waiting for approval: no cost of the order was approved; importer approve %s", batch)
+	}
 	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
-		return "", "", err
+		return waits, message, err
 	}
 	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
 	by := auditPerson(ctx)
 	if err = db.mayApprove(ctx, tx, batch, by); !errors.Is(err, ErrSecondPerson) {
-		return "", "", err
+		return waits, message, err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {
 		return "", "", err

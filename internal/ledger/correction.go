@@ -21,7 +21,8 @@ type correction struct {
 	result filing.Result
 	of     int  // the number of the original; 0 if the row was added
 	same   bool // the cells are those of the original
-	repeat bool // of an earlier row of the corrections
+	// repeats is the number of the earlier correction that it repeats; 0 if it repeats none.
+	repeats int
 
 	was       int64  // the ID of the original; 0 if there is none
 	wasIn     string // the batch of the original
@@ -47,7 +48,7 @@ func (c *correction) replaces() bool {
 
 // leftOut reports whether the correction leaves the row out, rather than because another
 // row orders the same.
-func (c *correction) leftOut() bool { return c.result == filing.Skipped && !c.repeat }
+func (c *correction) leftOut() bool { return c.result == filing.Skipped && c.repeats == 0 }
 
 // finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing
 // for another batch, and for one that may not be sent yet. A correction of a paused batch is
@@ -83,7 +84,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		return err
 	}
 	done := make(map[int]bool)
-	withdrawn := false
+	withdrawn := make(map[int]bool)
 	for _, c := range all {
 		again := done[c.of]
 		done[c.of] = c.of != 0
@@ -92,10 +93,10 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 			if c.result != filing.Skipped {
 				err = db.addCorrected(ctx, tx, c, original)
 			}
-		case c.replaces() && (!c.repeat || !withdrawn): // what it repeats may not be ordered
+		case c.replaces() && !withdrawn[c.repeats]: // what it repeats may not be ordered
 			err = db.finishOriginal(ctx, tx, c)
 		default:
-			withdrawn = withdrawn || c.sent && (!c.same || c.leftOut())
+			withdrawn[c.number] = c.sent && (!c.same || c.leftOut())
 			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
@@ -141,8 +142,7 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
-				CASE WHEN n.result = 'skipped' AND n.faults LIKE '%"row.repeat"%' THEN 1 ELSE 0 END,
-				COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''),
+				n.repeats, COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''),
 				CASE WHEN o.result IN ('placing', 'uncertain')
 					OR o.doubt <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
@@ -154,7 +154,7 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 			ORDER BY n.number, n.id`, batch, original)
 	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
-		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.repeat, &c.was, &c.wasIn, &c.wasResult, &c.sent)
+		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.repeats, &c.was, &c.wasIn, &c.wasResult, &c.sent)
 		return c, err
 	})
 	return all, err

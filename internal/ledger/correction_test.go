@@ -486,7 +486,7 @@ func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
 }
 
 // A row that a correction leaves out is not sent any more, nor one that it makes a repeat of
-// another one; what it repeats may be withdrawn. A repeat that was there before stays as it is.
+// another one. A repeat that was there before stays as it is.
 func TestCorrection_LeavesOutRows(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
@@ -494,19 +494,19 @@ func TestCorrection_LeavesOutRows(t *testing.T) {
 			filed(6, "comp_6"))
 		rows := s.rows(l, "whole")
 		s.lost(l, rows[1])
-		repeats := func(r ledger.Row) ledger.Row {
-			r.Faults = []ledger.Fault{{Column: -1, Rule: "row.repeat", Message: "duplicate of row 6", Warning: true}}
+		repeats := func(row int, r ledger.Row) ledger.Row {
+			r.Repeats = row
 			return r
 		}
 		out := fix(2, 2, "comp_2", filing.Skipped)
 		s.correct(l, "fixes", "whole", out, fix(3, 3, "comp_3", filing.Skipped),
-			repeats(fix(4, 4, "comp_6", filing.Skipped)), repeats(fix(5, 5, "comp_2", filing.Skipped)),
+			repeats(6, fix(4, 4, "comp_6", filing.Skipped)), repeats(6, fix(5, 5, "comp_2", filing.Skipped)),
 			fix(6, 6, "comp_6", filing.Ready))
 		s.must(l.OpenBatch(ctx, "fixes"))
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Uncertain, 4: filing.Canceled,
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Uncertain, 4: filing.Skipped,
 			5: filing.Ready, 6: filing.Ready})
 		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not on the dashboard"))
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Canceled, 4: filing.Canceled,
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Canceled, 4: filing.Skipped,
 			5: filing.Ready, 6: filing.Ready})
 		s.must(l.Audit(ctx))
 	})
@@ -532,17 +532,23 @@ func TestCorrection_OfAHeldRow(t *testing.T) {
 }
 
 // A row that repeats a corrected row is left out with it: it would be skipped for an order that
-// is never sent.
+// is never sent. A repeat of another row is skipped.
 func TestCorrection_LeavesOutARepeat(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
+		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), filed(4, "comp_4"),
+			fix(5, 0, "comp_x", filing.Invalid))
 		s.lost(l, s.rows(l, "whole")[0])
-		repeat := fix(3, 3, "comp_20", filing.Skipped)
-		repeat.Faults = []ledger.Fault{{Column: -1, Rule: "row.repeat", Message: "duplicate of row 2", Warning: true}}
-		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), repeat)
+		repeats := func(row int, r ledger.Row) ledger.Row {
+			r.Repeats = row
+			return r
+		}
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready),
+			repeats(2, fix(3, 3, "comp_20", filing.Skipped)), fix(4, 4, "comp_4", filing.Ready),
+			repeats(4, fix(5, 5, "comp_4", filing.Skipped)))
 		s.must(l.OpenBatch(s.Context(), "fixes"))
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Uncertain, 3: filing.Invalid})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Uncertain, 3: filing.Invalid, 4: filing.Ready,
+			5: filing.Skipped})
 	})
 }
 

@@ -61,7 +61,7 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 			return err
 		}
 		c.Rows++
-		c.Approved += approved
+		c.Approved += max(approved, 0)
 		c.Cost.Amount += cost.Amount + spent.Amount
 		c.Cost.Certainty = max(c.Cost.Certainty, cost.Certainty)
 		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", id, tries, approved, cost.Amount, cost.Certainty, spent.Amount,

@@ -220,8 +220,8 @@ func TestLimitStopsAnUnknownCost(t *testing.T) {
 	})
 }
 
-// A row that was held back when its batch was opened has the cost as its limit that was shown
-// when it was released; one of which no cost was shown waits.
+// A row that was held back when its batch was opened waits for an approval when it is released,
+// also after a quote.
 func TestLimitOfAReleasedRow(t *testing.T) {
 	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
@@ -243,11 +243,19 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		review(filing.Invalid)
 		s.must(l.OpenBatch(ctx, "a"))
 		review(filing.Ready)
-		s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}}}))
-		s.waitsAt(l, rows[0], cost+1)
-		s.waitsAt(l, rows[1], cost)
-		if m := s.row(l, rows[1].ID).Message; !strings.Contains(m, "no cost was approved") {
+		s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
+			{Row: rows[1].ID, Cost: money.Cost{Amount: cost}}}))
+		s.sendable(l)
+		if m := s.row(l, rows[0].ID).Message; !strings.Contains(m, "no cost of the order was approved") {
 			s.Error(m)
 		}
+		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		s.must(err)
+		if looked.Rows != 2 || looked.Cost.Amount != 2*cost || looked.Approved != 0 {
+			s.Errorf("%+v", looked)
+		}
+		s.must(l.Approvals().ApproveCosts(ctx, "a", looked))
+		s.begins(l, rows[0], cost)
+		s.waitsAt(l, rows[1], cost+1)
 	})
 }

@@ -16,10 +16,6 @@ type RowQuote struct {
 	Note    string // in place of the cost, where nothing will be ordered
 }
 
-// unlimited is true of rows that were made ready after their batch was opened: the first quote
-// that a person is shown of them is their limit.
-const unlimited = `rows.approved < 0 AND rows.batch IN (SELECT id FROM batches WHERE open = 1)`
-
 // KeepQuotes notes what rows that were never sent are expected to cost, for
 // their reader and for the sum of what is still needed.
 func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
@@ -39,10 +35,10 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `UPDATE rows
-			SET quoted = 1, cost = v.cost, certainty = v.certainty, message = v.message,
-				approved = CASE WHEN `+unlimited+` THEN v.cost + rows.spent ELSE rows.approved END,
-				approved_certainty = CASE WHEN `+unlimited+` THEN v.certainty ELSE rows.approved_certainty END {{v}}
-			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
+			SET quoted = 1, cost = v.cost, certainty = v.certainty,
+				message = CASE WHEN rows.waits = '' THEN v.message ELSE rows.message END {{v}}
+			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0
+			AND rows.waits IN ('', '`+blockedOnApproval+`')`,
 			records)
 	})
 	return wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)

@@ -43,6 +43,7 @@ type Row struct {
 	Number    int             // the row's number in the spreadsheet, as a spreadsheet program shows it
 	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
 	Corrects  int             // set for AddRows alone: the number of the row that it corrects; 0 for none
+	Repeats   int             // set for AddRows alone: the number of the row that it repeats; 0 for none
 	Officers  []Officer       // of a sheet of their own; set for AddRows alone, see Ledger.Officers
 	Faults    []Fault         // what is wrong with which cell
 	Request   *filing.Request // nil for a row that could not be read as an order

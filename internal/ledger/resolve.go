@@ -223,7 +223,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 			if err := decide(g, s); err != nil || s.result != filing.Ready {
 				return err
 			}
-			waits, message, err := db.reapprove(ctx, tx, s.batch, PartResolve)
+			waits, message, err := db.reapprove(ctx, tx, s.batch, PartResolve, true)
 			if waits != "" {
 				s.blockedOn, s.message = waits, s.message+"; "+message
 			}

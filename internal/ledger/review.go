@@ -76,7 +76,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 			return err
 		}
 		if released {
-			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
+			if err := l.release(ctx, tx, batch, false); err != nil {
 				return err
 			}
 			if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it may end once more

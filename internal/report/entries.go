@@ -17,22 +17,26 @@ import (
 type EntryLine struct {
 	ledger.EntryLine
 	Company string
-	Orders  []string       // IDs of its orders
-	Tries   int            // of its order
-	Entries []ledger.Entry // of an order that was tried several times, the newest first
-	Hidden  int            // older entries that Entries leaves out
+	// Orders are the IDs of the row's orders.
+	Orders []string
+	// Requests is how many order requests money was reserved for.
+	Requests int
+	// Entries are those of a row with several requests, the newest first. Hidden is the number of
+	// older entries that are left out.
+	Entries []ledger.Entry
+	Hidden  int
 }
 
-// DescribeEntries adds the companies of lines, and the entries of orders that were tried
-// several times.
+// DescribeEntries adds the companies of lines, and the entries of rows with several
+// requests.
 func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.EntryLine) ([]EntryLine, error) {
-	var ids, tried []int64
+	var ids, repeated []int64
 	for _, line := range lines {
 		if line.Row != 0 {
 			ids = append(ids, line.Row)
 		}
 		if line.Count > 2 { // one is reserved, then charged or released
-			tried = append(tried, line.Row)
+			repeated = append(repeated, line.Row)
 		}
 	}
 	rows, err := l.RowsByID(ctx, ids)
@@ -54,7 +58,7 @@ func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.Entry
 			}
 		}
 	}
-	entries, err := l.Entries().ListOfRows(ctx, tried)
+	entries, err := l.Entries().ListOfRows(ctx, repeated)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +67,10 @@ func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.Entry
 		d := EntryLine{EntryLine: line, Company: names[line.Row], Orders: orders[line.Row]}
 		for _, e := range entries[line.Row] {
 			if e.Kind == ledger.Reserve {
-				d.Tries++
+				d.Requests++
 			}
 		}
-		if d.Tries > 1 {
+		if d.Requests > 1 {
 			d.Entries = entries[line.Row]
 			slices.Reverse(d.Entries)
 			d.Hidden = max(0, len(d.Entries)-shownEntries)
@@ -78,7 +82,7 @@ func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.Entry
 }
 
 const (
-	shownEntries    = 20  // of an order that was tried often
+	shownEntries    = 20  // of a row with many requests
 	describedAtOnce = 500 // lines get their companies at a time
 )
 
@@ -91,7 +95,7 @@ func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.L
 		return err
 	}
 	table, err := createTable(path, "Entries", []float64{12, 12, 14, 32, 32, 8, 18, 30, 40, 8, 14, 14},
-		"Date", "Time ("+zone.String()+")", "Entry", "Company", "File", "Row", "Batch", "Order IDs", "Note", "Tries",
+		"Date", "Time ("+zone.String()+")", "Entry", "Company", "File", "Row", "Batch", "Order IDs", "Note", "Requests",
 		"Amount", "Balance")
 	if err != nil {
 		return err
@@ -122,15 +126,15 @@ func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.L
 // entryCells are the cells of a line. Before the first deposit the balance is not known.
 func entryCells(d EntryLine, zone *time.Location, known bool) []sheet.OutCell {
 	at := d.At.In(zone)
-	var row, tries, balance sheet.OutCell
+	var row, requests, balance sheet.OutCell
 	if d.Row != 0 {
-		row, tries = sheet.Int(int64(d.Number)), sheet.Int(int64(max(1, d.Tries)))
+		row, requests = sheet.Int(int64(d.Number)), sheet.Int(int64(max(1, d.Requests)))
 	}
 	if known {
 		balance = sheet.Money(int64(d.Balance))
 	}
 	return []sheet.OutCell{sheet.Str(at.Format(time.DateOnly)), sheet.Str(at.Format(time.TimeOnly)),
 		sheet.Str(EntryText(d.Kind)), sheet.Str(text.Line(d.Company)), sheet.Str(text.Line(d.File)), row,
-		sheet.Str(d.Batch), sheet.Str(strings.Join(d.Orders, ", ")), sheet.Str(text.Line(d.Note)), tries,
+		sheet.Str(d.Batch), sheet.Str(strings.Join(d.Orders, ", ")), sheet.Str(text.Line(d.Note)), requests,
 		sheet.Money(int64(d.Amount)), balance}
 }

@@ -204,14 +204,14 @@ func TestBalanceOfRetries(t *testing.T) {
 	}
 	_, body := v.get("/balance")
 	v.wants(body, "Checking the funds")
-	if strings.Contains(body, "Tried 2 times") || strings.Contains(body, "The balance covers the queued rows") {
+	if strings.Contains(body, "2 requests") || strings.Contains(body, "The balance covers the queued rows") {
 		t.Errorf("it shows what changes nothing, or contradicts itself\n%s", body)
 	}
 	_, body = v.get("/balance?kind=all")
-	v.wants(body, "Tried 2 times", "Released", "+"+first.Cost.Amount.Dollars(), "row 2 of")
+	v.wants(body, "2 requests", "Released", "+"+first.Cost.Amount.Dollars(), "row 2 of")
 	answer(filing.Answer{Kind: filing.Refused, Status: http.StatusUnprocessableEntity})
 	_, body = v.get("/balance?kind=void")
-	v.wants(body, "Tried 3 times", "1 entry")
+	v.wants(body, "3 requests", "1 entry")
 	for _, none := range []string{"kind=post", "kind=all&q=no+such+company"} {
 		v.wants(v.page("/balance?"+none), "No entries match")
 	}

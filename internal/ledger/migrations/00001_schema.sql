@@ -52,6 +52,8 @@ CREATE TABLE rows (
     -- the row was added. corrected_by is the ID of the row whose result stands for this one.
     corrects           BIGINT NOT NULL DEFAULT 0,
     corrected_by       BIGINT NOT NULL DEFAULT 0,
+    -- The number of the earlier row of the batch that a skipped row repeats; 0 if it repeats none.
+    repeats            BIGINT NOT NULL DEFAULT 0,
     -- Whether it was corrected after it was sent: what was not ordered then is canceled.
     withdrawn          INTEGER NOT NULL DEFAULT 0,
     cells              TEXT NOT NULL,
