@@ -59,17 +59,15 @@ func (s *Site) changeAccount(v *request, account ledger.Account) error {
 	if disabled {
 		note = "disabled, cannot sign in"
 	}
-	return v.done("/settings#accounts", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
+	return v.done(nil, "/settings#accounts", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
 }
 
 // changeEmail changes where links and messages to the owner of an account go.
 func (s *Site) changeEmail(v *request, account ledger.Account) error {
 	email := v.r.PostForm.Get("email")
-	if err := s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
-		email); err != nil {
-		return err
-	}
-	return v.done("/settings#accounts", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
+	err := s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
+		email)
+	return v.done(err, "/settings#accounts", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
 }
 
 func (s *Site) makeLink(v *request, a ledger.Account) error {
@@ -96,13 +94,9 @@ func (s *Site) revokeLink(v *request) error {
 	id := v.r.PathValue("link")
 	err := s.Ledger.Accounts().RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		v.flash("note", "The link was used or has expired.")
-		return v.redirect("/settings#links")
+		return v.leadTo("/settings#links", "note", "The link was used or has expired.")
 	}
-	if err != nil {
-		return err
-	}
-	return v.done("/settings#links", "The link is revoked.")
+	return v.done(err, "/settings#links", "The link is revoked.")
 }
 
 // auditPage is who did what.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,35 +46,23 @@ func actionsTTL(took time.Duration) time.Duration { return min(sharedTTL(took), 
 
 // loadActionFacts loads what the actions are made from.
 func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
-	if f.at, err = s.Ledger.ListAttention(ctx); err != nil {
-		return f, err
-	}
-	all, err := s.Ledger.Batches(ctx)
-	if err != nil {
-		return f, err
-	}
+	var all []ledger.Batch
+	err = errors.Join(
+		load(&f.at)(s.Ledger.ListAttention(ctx)),
+		load(&all)(s.Ledger.Batches(ctx)),
+		load(&f.backups)(s.loadBackups()),
+		load(&f.fleet)(s.loadFleet(ctx)),
+		load(&f.faults)(s.Seasons.Problems(ctx)))
 	for _, b := range all {
-		if !b.Open {
-			continue
-		}
 		_, waits := f.at[b.ID]
-		if waits || b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
+		if b.Open && (waits || b.Approval.State == ledger.ApprovalNeeded && !b.Canceled) {
 			f.batches = append(f.batches, b)
 			f.short += f.at[b.ID].Short
 		}
 	}
-	if f.backups, err = s.loadBackups(); err != nil {
-		return f, err
+	if err == nil && (f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends()) {
+		f.rows, f.queued, err = s.Ledger.Backlog(ctx)
 	}
-	if f.fleet, err = s.loadFleet(ctx); err != nil {
-		return f, err
-	}
-	if f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends() {
-		if f.rows, f.queued, err = s.Ledger.Backlog(ctx); err != nil {
-			return f, err
-		}
-	}
-	f.faults, err = s.Seasons.Problems(ctx)
 	return f, err
 }
 
@@ -92,17 +81,13 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(f.haltActions(v), f.workerActions(v), f.fundsActions(v))
 	approvals, err := s.approvalActions(v, f)
 	if err != nil {
 		return nil, err
 	}
 	back, err := s.sentBackActions(v)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.backupActions(v),
-		f.scheduleActions(v)), nil
+	return slices.Concat(f.haltActions(v), f.workerActions(v), f.fundsActions(v), approvals, back, f.uncertainActions(v),
+		f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), err
 }
 
 // restoredSteps says how to end the check of a ledger that went back in time.

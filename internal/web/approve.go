@@ -84,10 +84,8 @@ func (s *Site) approve(v *request, b ledger.Batch) error {
 		return err
 	}
 	note := fmt.Sprintf("%s, %s, plan %s", count(p.Figures.Orders, "order"), p.Total, p.Hash)
-	if err := p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who()); err != nil {
-		return err
-	}
-	return v.done("/batches/"+b.ID, "Approved %s for %s. The orders are being placed.",
+	err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who())
+	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.",
 		count(p.Figures.Orders, "order"), p.Total)
 }
 
@@ -100,9 +98,7 @@ func (s *Site) approveCosts(v *request, b ledger.Batch) error {
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(shown.Rows, "row"), shown.Cost,
 		shown.Approved.Dollars(), shown.Plan)
-	if err := s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown); err != nil {
-		return err
-	}
-	return v.done("/batches/"+b.ID, "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"),
+	err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
+	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"),
 		shown.Cost)
 }

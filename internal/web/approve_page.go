@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 )
 
 var approvalRoutes = []route{
-	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: (*Site).draftApproval},
+	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: ofUpload((*Site).draftApproval)},
 	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch((*Site).batchApproval)},
 	{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch((*Site).approve)},
 	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch((*Site).approveCosts)},
@@ -129,12 +130,9 @@ func stepText(e ledger.ApprovalEvent) string {
 const patience = 1500 * time.Millisecond
 
 // draftApproval shows what a draft costs, for its preparer to submit.
-func (s *Site) draftApproval(v *request) error {
+func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 	ctx := v.ctx()
-	u, err := s.findUpload(v)
-	if err == nil {
-		u, err = s.queue.wait(ctx, u, patience)
-	}
+	u, err := s.queue.wait(ctx, u, patience)
 	if err != nil {
 		return err
 	}
@@ -163,10 +161,9 @@ func (s *Site) draftApproval(v *request) error {
 		Plan:    q.Plan,
 		Notes:   q.Notes,
 	}
-	if p.History, err = s.Ledger.Approvals().DraftHistory(ctx, u.ID); err != nil {
-		return err
-	}
-	if err := s.fillApproval(v, p); err != nil {
+	if err := errors.Join(
+		load(&p.History)(s.Ledger.Approvals().DraftHistory(ctx, u.ID)),
+		s.fillApproval(v, p)); err != nil {
 		return err
 	}
 	return v.show("approve.html", "Approve "+u.File, p)
@@ -176,40 +173,29 @@ func (s *Site) draftApproval(v *request) error {
 const printedWarnings = 500
 
 // fillApproval adds the parts that drafts and batches have in common.
-func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
-	ctx := v.ctx()
+func (s *Site) fillApproval(v *request, p *approvalPage) error {
+	ctx, batch := v.ctx(), p.Batch.ID
 	p.Summary = p.Quote.Summary()
-	firms, err := s.Ledger.Organizations().List(ctx)
-	if err != nil {
-		return err
-	}
+	var firms []ledger.Organization
+	var f ledger.Figures
+	err := errors.Join(
+		load(&firms)(s.Ledger.Organizations().List(ctx)),
+		load(&f)(s.Ledger.Figures(ctx, batch)),
+		load(&p.Balance)(s.Ledger.Balance(ctx)),
+		load(&p.Funds)(pricing.LoadFunds(ctx, s.Ledger, p.Batch)),
+		load(&p.Warnings)(jobs.ListWarnings(ctx, s.Ledger, p.Batch, printedWarnings)),
+		load(&p.Asks)(s.Ledger.Approvals().NeedsSecond(ctx, batch)),
+		load(&p.Season)(schedule.LoadPlanOfBatch(ctx, s.Ledger, batch)))
 	for _, firm := range firms {
 		p.Firms = append(p.Firms, firm.Label())
 	}
-	f, err := s.Ledger.Figures(ctx, p.Batch.ID)
-	if err != nil {
-		return err
-	}
 	p.Excluded = Excluded{
 		Invalid:  f.Counts[filing.Invalid],
+		Held:     f.HeldBack,
 		Skipped:  f.Counts[filing.Skipped],
 		Before:   p.Quote.Before,
 		Canceled: f.Counts[filing.Canceled],
 	}
-	p.Held = f.HeldBack
-	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
-		return err
-	}
-	if p.Funds, err = pricing.LoadFunds(ctx, s.Ledger, p.Batch); err != nil {
-		return err
-	}
-	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, printedWarnings); err != nil {
-		return err
-	}
-	if p.Asks, err = s.Ledger.Approvals().NeedsSecond(ctx, p.Batch.ID); err != nil {
-		return err
-	}
-	p.Season, err = schedule.LoadPlanOfBatch(ctx, s.Ledger, p.Batch.ID)
 	return err
 }
 
@@ -237,40 +223,28 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
 		Charged: f.Spent,
 	}
-	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
+	if p.Quote, _, err = pricing.LoadBatchQuote(ctx, s.Ledger, b.ID); err != nil {
 		return err
 	}
-	if p.Quote, _, err = pricing.LoadBatchQuote(ctx, s.Ledger, b.ID); err != nil {
+	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
 		return err
 	}
 	for _, note := range p.Quote.Notes() {
 		p.Notes = append(p.Notes, note.Text())
 	}
-	if p.Was, err = p.submittedCost(); err != nil {
-		return err
-	}
-	if err := s.fillApproval(v, p); err != nil {
-		return err
-	}
+	err = errors.Join(load(&p.Was)(p.submittedCost()), s.fillApproval(v, p))
 	if p.Waits {
-		p.Steps = steps(2)
-		p.Orders = p.Quote.Rows
-		if p.SendBack, err = s.Ledger.Approvals().CanSendBack(ctx, b.ID); err != nil {
-			return err
-		}
-		if p.approvers, err = s.approvers(v, b.ID); err != nil {
-			return err
-		}
-		return v.show("approve.html", "Approve "+b.File, p)
+		p.Steps, p.Orders = steps(2), p.Quote.Rows
+		err = errors.Join(err,
+			load(&p.SendBack)(s.Ledger.Approvals().CanSendBack(ctx, b.ID)),
+			load(&p.approvers)(s.approvers(v, b.ID)))
+	} else {
+		dearer, costsErr := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
+		err = errors.Join(err, costsErr,
+			load(&p.Expected)(f.Cost()),
+			load(&p.Again)(s.loadCostApproval(v, b.ID, dearer)))
 	}
-	if p.Expected, err = f.Cost(); err != nil {
-		return fmt.Errorf("sum up what batch %s costs: %w", b.ID, err)
-	}
-	dearer, err := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil {
-		return err
-	}
-	if p.Again, err = s.loadCostApproval(v, b.ID, dearer); err != nil {
 		return err
 	}
 	return v.show("approve.html", "Approve "+b.File, p)
@@ -305,11 +279,9 @@ func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.B
 // sendBack returns a batch to its preparer, with a comment.
 func (s *Site) sendBack(v *request, b ledger.Batch) error {
 	comment := v.r.PostForm.Get("comment")
-	if err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID,
-		v.who(), comment); err != nil {
-		return err
-	}
-	return v.done("/", "Sent back to %s. Nothing was sent to the filing service.",
+	err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID,
+		v.who(), comment)
+	return v.done(err, "/", "Sent back to %s. Nothing was sent to the filing service.",
 		cmp.Or(b.Approval.AskedBy, "the preparer"))
 }
 
@@ -318,10 +290,7 @@ func (s *Site) reject(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
 		reason)
-	if err != nil {
-		return err
-	}
-	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
+	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
 		count(rows, "row"))
 }
 
@@ -332,11 +301,9 @@ func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 		return err
 	}
 	reason := v.r.PostForm.Get("comment")
-	if err := s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
-		shown, v.who(), reason); err != nil {
-		return err
-	}
-	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
+	err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
+		shown, v.who(), reason)
+	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
 }
 
 // noteLength is how much of a comment the audit log repeats.

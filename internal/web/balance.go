@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -43,11 +44,14 @@ func (p *balancePage) Left() money.Cents { return p.Balance.Available() - p.Queu
 func (s *Site) balance(v *request) error {
 	ctx := v.ctx()
 	p := new(balancePage)
-	var err error
-	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
-		return err
+	var halt ledger.Halted
+	err := errors.Join(
+		load(&p.Balance)(s.Ledger.Balance(ctx)),
+		load(&halt)(s.Ledger.Fleet().Halt(ctx)),
+		s.loadLines(v, p))
+	if err == nil {
+		p.Rows, p.Queued, err = s.Ledger.Backlog(ctx)
 	}
-	halt, err := s.Ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,14 +59,8 @@ func (s *Site) balance(v *request) error {
 		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Balance)
 		p.Asking = !halt.Until.After(s.Ledger.Now())
 	}
-	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
-		return err
-	}
 	if p.Balance.HasDeposit {
 		p.Short = p.Balance.Missing(p.Queued.Amount)
-	}
-	if err := s.loadLines(v, p); err != nil {
-		return err
 	}
 	return v.show("balance.html", "Balance", p)
 }
@@ -115,18 +113,14 @@ func (s *Site) recordEntry(v *request) error {
 	if note != "" {
 		said += ", " + note
 	}
-	if err := enter(v.withAudit(act, "", said), amount, note); err != nil {
-		return err
-	}
-	return v.done("/balance", "Recorded the %s of %s.", kind, amount.Dollars())
+	err = enter(v.withAudit(act, "", said), amount, note)
+	return v.done(err, "/balance", "Recorded the %s of %s.", kind, amount.Dollars())
 }
 
 func entryName(k ledger.EntryKind) string { return report.EntryText(k) }
 
 // askForFunds sends one row now, to learn whether there are funds again.
 func (s *Site) askForFunds(v *request) error {
-	if err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
-		return err
-	}
-	return v.done("/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
+	err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
+	return v.done(err, "/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
 }

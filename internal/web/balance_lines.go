@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"html/template"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -91,21 +90,9 @@ func dayIn(day string, zone *time.Location, later int) (time.Time, error) {
 	return time.Date(d.Year, d.Month, d.Day+later, 0, 0, 0, 0, zone), nil
 }
 
-// path returns the address of a page with the filter.
-func (f *balanceFilter) path(page string, more ...string) string {
-	ask := make(url.Values)
-	for i := 0; i+1 < len(more); i += 2 {
-		ask.Set(more[i], more[i+1])
-	}
-	for name, value := range map[string]string{"kind": f.Kind, "q": f.Search, "from": f.From, "to": f.To} {
-		if value != "" {
-			ask.Set(name, value)
-		}
-	}
-	if len(ask) == 0 {
-		return page
-	}
-	return page + "?" + ask.Encode()
+// path returns the address of a page with the filter; before is empty for the newest entries.
+func (f *balanceFilter) path(page, before string) string {
+	return address(page, "kind", f.Kind, "q", f.Search, "from", f.From, "to", f.To, "before", before)
 }
 
 const linesOnPage = 25
@@ -123,21 +110,20 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 		return err
 	}
 	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
-	found, err := s.entries.Get(ctx, version+" "+f.path("", "before", strconv.FormatInt(before, 10)),
+	found, err := s.entries.Get(ctx, version+" "+f.path("", strconv.FormatInt(before, 10)),
 		func(ctx context.Context) (foundEntries, error) { return s.findEntries(ctx, f, before) })
 	if err != nil {
 		return err
 	}
 	p.Sums = found.sums
-	lines := found.lines
-	if len(lines) > linesOnPage {
-		lines = lines[:linesOnPage]
-		p.Older = f.path("/balance", "before", strconv.FormatInt(lines[linesOnPage-1].Last, 10)) + "#entries"
+	lines, more := firstOf(found.lines, linesOnPage)
+	if more {
+		p.Older = f.path("/balance", strconv.FormatInt(lines[linesOnPage-1].Last, 10)) + "#entries"
 	}
 	if before > 0 {
-		p.Newest = f.path("/balance") + "#entries"
+		p.Newest = f.path("/balance", "") + "#entries"
 	}
-	p.CSV = f.path("/balance.csv")
+	p.CSV = f.path("/balance.csv", "")
 	p.Lines, err = report.DescribeEntries(ctx, s.Ledger, lines)
 	return err
 }

@@ -77,9 +77,6 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		return err
 	}
 	p.Mark = mark(p.Panel)
-	if p.Again, err = s.loadCostApproval(v, b.ID, p.Panel.Increase); err != nil {
-		return err
-	}
 	c := p.Panel.Counts
 	p.Left = p.Panel.Left()
 	p.Back = c[filing.Ready]
@@ -89,11 +86,13 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
+	err = errors.Join(
+		load(&p.Again)(s.loadCostApproval(v, b.ID, p.Panel.Increase)),
+		load(&p.Corrections)(s.Ledger.Corrections(v.ctx(), b.ID)),
+		load(&p.List)(s.listRows(v, b, c)))
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 		p.Steps = steps(2)
-		if err = s.addWaiting(v, p); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.addWaiting(v, p))
 	} else if p.Left == 0 {
 		p.Steps = steps(4)
 		last := &p.Steps[len(p.Steps)-1]
@@ -101,19 +100,15 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		last.Done = !last.Partial
 		last.Current = last.Partial
 	}
-	if p.Corrections, err = s.Ledger.Corrections(v.ctx(), b.ID); err != nil {
-		return err
-	}
 	if b.Corrects != "" {
-		original, err := s.Ledger.Batch(v.ctx(), b.Corrects)
-		switch {
-		case err == nil:
+		original, findErr := s.Ledger.Batch(v.ctx(), b.Corrects)
+		if findErr == nil {
 			p.Original = &original
-		case !errors.Is(err, ledger.ErrNotFound):
-			return err
+		} else if !errors.Is(findErr, ledger.ErrNotFound) {
+			err = errors.Join(err, findErr)
 		}
 	}
-	if p.List, err = s.listRows(v, b, c); err != nil {
+	if err != nil {
 		return err
 	}
 	return v.show("batch.html", b.File, p)
@@ -163,15 +158,13 @@ type hold struct {
 
 // loadPanel loads the present state of a batch.
 func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
-	f, err := s.loadFigures(ctx, b.ID)
-	if err != nil {
-		return nil, err
-	}
-	filings, err := s.loadFilings(ctx, b.ID)
-	if err != nil {
-		return nil, err
-	}
-	fleet, err := s.loadFleet(ctx)
+	var f ledger.Figures
+	var filings ledger.Filings
+	var fleet fleetFacts
+	err := errors.Join(
+		load(&f)(s.loadFigures(ctx, b.ID)),
+		load(&filings)(s.loadFilings(ctx, b.ID)),
+		load(&fleet)(s.loadFleet(ctx)))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"time"
@@ -52,16 +51,12 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 
 // path returns the address of a page of the calendar with the filter.
 func (a calendarAsk) path(page string) string {
-	ask := url.Values{"from": {a.From.String()}, "to": {a.To.String()}}
-	for name, value := range map[string]string{"season": a.Season, "state": string(a.State)} {
-		if value != "" {
-			ask.Set(name, value)
-		}
-	}
+	show := ""
 	if a.Rest {
-		ask.Set("show", "rest")
+		show = "rest"
 	}
-	return page + "?" + ask.Encode()
+	return address(page, "from", a.From.String(), "to", a.To.String(), "season", a.Season, "state", string(a.State),
+		"show", show)
 }
 
 // calendarView is the calendar with a filter.

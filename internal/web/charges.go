@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/url"
 	"path/filepath"
 	"slices"
 	"time"
@@ -50,7 +49,7 @@ type chargeLine struct {
 
 // Query is the filter as the end of an address.
 func (p *chargesPage) Query() string {
-	return "?" + url.Values{"month": {p.Month}, "client": {p.Client}}.Encode()
+	return address("", "month", p.Month, "client", p.Client)
 }
 
 // loadCharges loads what the address asks for: the newest month if it names none.

@@ -54,29 +54,25 @@ func readOptionsOf(u ledger.Upload) (readOptions, error) {
 }
 
 // columnsPage is the step in which a person checks what the columns are.
-func (s *Site) columnsPage(v *request) error {
-	p, err := s.surveyUpload(v)
+func (s *Site) columnsPage(v *request, u ledger.Upload) error {
+	p, err := s.surveyUpload(v, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
-		return v.redirect("/sheets/" + p.Upload.ID) // it says why there are no columns
+		return v.redirect("/sheets/" + u.ID) // it says why there are no columns
 	case err != nil:
 		return err
 	}
 	if p.Survey.Err != nil {
 		p.Problem = p.Survey.Err.Error()
 	}
-	return v.show("columns.html", p.Upload.File, p)
+	return v.show("columns.html", u.File, p)
 }
 
 // surveyUpload begins the page of an upload: what it is and what its columns are
 // read as. With an error of the format the page has the upload alone.
-func (s *Site) surveyUpload(v *request) (*sheetPage, error) {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return nil, err
-	}
-	p := &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
+func (s *Site) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err error) {
+	p = &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
 	if p.Reading, err = readOptionsOf(u); err != nil {
 		return nil, err
 	}
@@ -219,11 +215,7 @@ func (s *Site) saveReadOptions(ctx context.Context, u ledger.Upload, r readOptio
 
 // changeColumnMapping changes the product, the columns and the options by which
 // an upload is read.
-func (s *Site) changeColumnMapping(v *request) error {
-	u, err := s.findUnchanged(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 	survey, err := s.queue.survey(v.ctx(), u)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"time"
 
@@ -34,10 +33,10 @@ func (s *Site) companies(v *request) error {
 	if err != nil {
 		return err
 	}
-	p := &companiesPage{Companies: companies}
-	if len(companies) > companiesOnPage {
-		p.Companies = companies[:companiesOnPage]
-		p.More = "/companies?" + url.Values{"after": {companies[companiesOnPage-1].Key}}.Encode()
+	p := new(companiesPage)
+	var more bool
+	if p.Companies, more = firstOf(companies, companiesOnPage); more {
+		p.More = address("/companies", "after", companies[companiesOnPage-1].Key)
 	}
 	if after != "" {
 		p.First = "/companies"
@@ -103,9 +102,7 @@ func (s *Site) company(v *request) error {
 	if err != nil {
 		return err
 	}
-	if p.Cut = len(rows) > filingsOfCompany; p.Cut {
-		rows = rows[:filingsOfCompany]
-	}
+	rows, p.Cut = firstOf(rows, filingsOfCompany)
 	files := make(map[string]ledger.Batch)
 	for _, r := range rows {
 		if _, ok := files[r.Batch]; !ok {

@@ -52,8 +52,7 @@ func (s *Site) attention(v *request, b ledger.Batch) error {
 
 func nothingToCorrect(v *request, b ledger.Batch, err error) error {
 	if errors.Is(err, report.ErrNothingToCorrect) {
-		v.flash("note", "This batch has no rows that need attention.")
-		return v.redirect("/batches/" + b.ID)
+		return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
 	}
 	return err
 }
@@ -89,9 +88,8 @@ func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 	if err := s.saveReadOptions(v.ctx(), u, r); err != nil {
 		return err
 	}
-	v.flash("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
+	return v.leadTo("/sheets/"+u.ID, "note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
 		"exception in the filing service's dashboard instead; here they count as ordered.", b.File)
-	return v.redirect("/sheets/" + u.ID)
 }
 
 // attentionOf are the corrections that an upload of the rows of a batch that need
@@ -270,8 +268,7 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 		return err
 	}
 	if len(items) == 0 {
-		v.flash("note", "No documents have arrived for this batch yet.")
-		return v.redirect("/batches/" + b.ID)
+		return v.leadTo("/batches/"+b.ID, "note", "No documents have arrived for this batch yet.")
 	}
 	client, err := s.Service()
 	if err != nil {

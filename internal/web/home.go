@@ -1,7 +1,7 @@
 package web
 
 import (
-	"net/url"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -63,16 +63,7 @@ func (v *request) batchFilter() batchFilter {
 
 // path is the address of the table with the filter and another tab.
 func (f batchFilter) path(show string) string {
-	ask := make(url.Values)
-	for name, value := range map[string]string{"show": show, "client": f.Client, "q": f.Search} {
-		if value != "" {
-			ask.Set(name, value)
-		}
-	}
-	if len(ask) == 0 {
-		return "/#batches"
-	}
-	return "/?" + ask.Encode() + "#batches"
+	return address("/", "show", show, "client", f.Client, "q", f.Search) + "#batches"
 }
 
 // Filtered reports whether the filter leaves batches out.
@@ -89,28 +80,20 @@ func (s *Site) home(v *request) error {
 		return v.redirect("/sessions") // the page of those who see nothing else
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20, Filter: v.batchFilter()}
-	var err error
-	if p.Uploads, err = s.Ledger.Uploads().List(v.ctx()); err != nil {
-		return err
-	}
-	if p.Actions, err = s.listActions(v); err != nil {
-		return err
-	}
-	batches, err := s.Ledger.Batches(v.ctx())
-	if err != nil {
-		return err
-	}
+	var batches []ledger.Batch
+	err := errors.Join(
+		load(&p.Uploads)(s.Ledger.Uploads().List(v.ctx())),
+		load(&p.Actions)(s.listActions(v)),
+		load(&batches)(s.Ledger.Batches(v.ctx())),
+		load(&p.Clients)(s.Ledger.Companies().Clients(v.ctx(), "", listedClients)))
 	// A batch that is not open stands among the uploads, and one of corrections in
 	// the batch that it corrected.
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open })
 	p.Any = len(batches) > 0
-	if s.asksForSetup(v, len(p.Uploads), len(batches)) {
+	if err == nil && s.asksForSetup(v, len(p.Uploads), len(batches)) {
 		return v.redirect("/setup")
 	}
-	if p.Clients, err = s.Ledger.Companies().Clients(v.ctx(), "", listedClients); err != nil {
-		return err
-	}
-	if err := s.listBatches(v, &p, batches); err != nil {
+	if err := errors.Join(err, s.listBatches(v, &p, batches)); err != nil {
 		return err
 	}
 	return v.show("home.html", "Home", p)
@@ -126,11 +109,11 @@ func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) erro
 		}
 		batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !of[b.ID] })
 	}
-	waits := make(map[string]bool)
 	facts, err := s.actionFacts.Get(v.ctx(), "", s.loadActionFacts)
 	if err != nil {
 		return err
 	}
+	waits := make(map[string]bool)
 	for _, b := range facts.batches {
 		at := facts.at[b.ID]
 		waits[b.ID] = !b.Canceled || at.Uncertain+at.Exceptions > 0

@@ -171,10 +171,8 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 	if err != nil {
 		return err
 	}
-	if err := s.notifyOwner(v, "a company account was linked to"); err != nil {
-		return err
-	}
-	return v.done(flow.To, "Your company account is linked. You can now sign in with it.")
+	err = s.notifyOwner(v, "a company account was linked to")
+	return v.done(err, flow.To, "Your company account is linked. You can now sign in with it.")
 }
 
 func (s *Site) unlinkProvider(v *request) error {
@@ -187,10 +185,8 @@ func (s *Site) unlinkProvider(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.notifyOwner(v, "a company account was unlinked from"); err != nil {
-		return err
-	}
-	return v.done("/security", "The company account is unlinked.")
+	err = s.notifyOwner(v, "a company account was unlinked from")
+	return v.done(err, "/security", "The company account is unlinked.")
 }
 
 // signOut is the page that ends the provider's session, too; false where there is

@@ -73,16 +73,13 @@ func (s *Site) renewals(v *request) error {
 	if err != nil {
 		return err
 	}
-	p := struct {
+	late := slices.DeleteFunc(slices.Clone(all), func(r renewal) bool { return r.Needs == "" })
+	shown, _ := firstOf(late, renewalsOnPage)
+	return v.show("renewals.html", "Renewals", struct {
 		Renewals []renewal
 		Waiting  int // for a renewal, with time left
 		More     int
-	}{}
-	p.Renewals = slices.DeleteFunc(slices.Clone(all), func(r renewal) bool { return r.Needs == "" })
-	p.Waiting = len(all) - len(p.Renewals)
-	p.More = max(0, len(p.Renewals)-renewalsOnPage)
-	p.Renewals = p.Renewals[:len(p.Renewals)-p.More]
-	return v.show("renewals.html", "Renewals", p)
+	}{shown, len(all) - len(late), len(late) - len(shown)})
 }
 
 // setSubscription records the status of a subscription that a person has looked up.
@@ -96,10 +93,7 @@ func (s *Site) setSubscription(v *request) error {
 	if errors.Is(err, ledger.ErrNoSubscription) {
 		return badRequest("No annual report has the order ID %s. Nothing was changed.", order)
 	}
-	if err != nil {
-		return err
-	}
-	return v.done(companyPath(v.r.PathValue("key"))+"#subscriptions", "The subscription of order %s is %s.", order,
+	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "The subscription of order %s is %s.", order,
 		strings.ReplaceAll(status, "_", " "))
 }
 
@@ -117,8 +111,5 @@ func (s *Site) recordRenewal(v *request) error {
 	case errors.Is(err, ledger.ErrOrderTaken):
 		return badRequest("The order %s belongs to another row. Nothing was changed.", order)
 	}
-	if err != nil {
-		return err
-	}
-	return v.done(companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.", order)
+	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.", order)
 }

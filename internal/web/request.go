@@ -207,9 +207,17 @@ func (v *request) flash(kind, format string, args ...any) {
 	}
 }
 
-// done reports a change on another page.
-func (v *request) done(path, format string, args ...any) error {
-	v.flash("ok", format, args...)
+// done leads to a page that says that a change was made, or returns the error of the change.
+func (v *request) done(err error, path, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	return v.leadTo(path, "ok", format, args...)
+}
+
+// leadTo redirects to a page that shows a message.
+func (v *request) leadTo(path, kind, format string, args ...any) error {
+	v.flash(kind, format, args...)
 	return v.redirect(path)
 }
 

@@ -30,10 +30,19 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
-// ofBatch, ofSchedule and ofAccount serve a route about the batch, the schedule or the
-// account that its path names.
+// ofBatch, ofUpload, ofSchedule and ofAccount serve a route about the batch, the upload, the
+// schedule or the account that its path names.
 func ofBatch(serve func(*Site, *request, ledger.Batch) error) func(*Site, *request) error {
 	return of((*Site).findBatch, serve)
+}
+
+func ofUpload(serve func(*Site, *request, ledger.Upload) error) func(*Site, *request) error {
+	return of((*Site).findUpload, serve)
+}
+
+// ofUnchanged is ofUpload for a form, which changes the version that it was made from.
+func ofUnchanged(serve func(*Site, *request, ledger.Upload) error) func(*Site, *request) error {
+	return of((*Site).findUnchanged, serve)
 }
 
 func ofSchedule(serve func(*Site, *request, ledger.Schedule) error) func(*Site, *request) error {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -138,24 +139,25 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 		item.Exception, _ = filing.ExceptionOf(i.Exception)
 		p.Items = append(p.Items, item)
 	}
-	if err := s.addCorrection(v, &p, row); err != nil {
-		return err
-	}
-	if key, err := s.Ledger.CompanyOfRow(ctx, row.ID); err != nil {
-		return err
-	} else if key != "" {
-		p.Company = companyPath(key)
-	}
-	attempts, err := s.Ledger.Attempts(ctx, row.ID)
+	var attempts []ledger.Attempt
+	var events []ledger.Event
+	var company string
+	err = errors.Join(
+		s.addCorrection(v, &p, row),
+		load(&company)(s.Ledger.CompanyOfRow(ctx, row.ID)),
+		load(&attempts)(s.Ledger.Attempts(ctx, row.ID)),
+		load(&events)(s.Ledger.Events().ListOf(ctx, row.ID)),
+		load(&p.Entries)(s.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
+		load(&p.Prev)(s.rowBeside(v, b, number, -1)),
+		load(&p.Next)(s.rowBeside(v, b, number, +1)))
 	if err != nil {
 		return err
+	}
+	if company != "" {
+		p.Company = companyPath(company)
 	}
 	for _, a := range attempts {
 		p.Attempts = append(p.Attempts, rowAttempt{a, text.Capital(report.AnswerText(a)), toneOf(a.Class)})
-	}
-	events, err := s.Ledger.Events().ListOf(ctx, row.ID)
-	if err != nil {
-		return err
 	}
 	for _, e := range events {
 		p.Events = append(p.Events, rowEvent{e, legibleBody(e.Body)})
@@ -166,19 +168,7 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 		}
 		p.Documents = append(p.Documents, d)
 	}
-	p.Entries, err = s.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)
-	if err != nil {
-		return err
-	}
-	if p.More = len(p.Entries) > entriesOfRow; p.More {
-		p.Entries = p.Entries[:entriesOfRow]
-	}
-	if p.Prev, err = s.rowBeside(v, b, number, -1); err != nil {
-		return err
-	}
-	if p.Next, err = s.rowBeside(v, b, number, +1); err != nil {
-		return err
-	}
+	p.Entries, p.More = firstOf(p.Entries, entriesOfRow)
 	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
 }
 

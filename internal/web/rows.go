@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -120,8 +119,7 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 			return nil, err
 		}
 	}
-	more := len(rows) > rowsOnPage
-	rows = rows[:min(len(rows), rowsOnPage)]
+	rows, more := firstOf(rows, rowsOnPage)
 	for _, r := range rows {
 		listed, err := listed(b, r)
 		if err != nil {
@@ -158,15 +156,10 @@ func (l *rowList) count() int {
 }
 
 func (l *rowList) path(show string, after, from int) string {
-	ask := url.Values{"show": {show}}
-	if l.Search != "" {
-		ask.Set("q", l.Search)
+	if after == 0 {
+		return address(l.Base, "show", show, "q", l.Search) + "#rows"
 	}
-	if after > 0 {
-		ask.Set("after", strconv.Itoa(after))
-		ask.Set("from", strconv.Itoa(from))
-	}
-	return l.Base + "?" + ask.Encode() + "#rows"
+	return address(l.Base, "show", show, "q", l.Search, "after", strconv.Itoa(after), "from", strconv.Itoa(from)) + "#rows"
 }
 
 // tallyOf counts the rows of the parts that their results tell, by the part's name.

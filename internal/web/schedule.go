@@ -254,14 +254,12 @@ func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) error {
 			return err
 		}
 	}
-	return v.done(schedulePath(se.Name), "%s", said)
+	return v.done(nil, schedulePath(se.Name), "%s", said)
 }
 
 func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {
-	if err := s.Ledger.Schedules().Remove(v.withAudit("season-remove", se.Name, ""), se.Name); err != nil {
-		return err
-	}
-	return v.done("/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
+	err := s.Ledger.Schedules().Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
+	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
 // replaceCompanyList gives a schedule another version of its company list, and
@@ -291,10 +289,9 @@ func (s *Site) replaceCompanyList(v *request) error {
 	case err != nil:
 		return err
 	case done.Same:
-		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
-		return v.redirect(schedulePath(se.Name))
+		return v.leadTo(schedulePath(se.Name), "note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
 	}
-	return v.done(schedulePath(se.Name), "%s is now the company list, with %s to file: %d added, %d removed.",
+	return v.done(nil, schedulePath(se.Name), "%s is now the company list, with %s to file: %d added, %d removed.",
 		file.name, count(done.CompanyList.Tally.Ready, "row"), done.Added, done.Removed)
 }
 
@@ -359,14 +356,12 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	}
 	switch {
 	case p.Done != nil:
-		v.flash("note", "This schedule already ran by hand today, with this company list.")
-		return v.redirect(runPath(p.Season.Name, *p.Done))
+		return v.leadTo(runPath(p.Season.Name, *p.Done), "note", "This schedule already ran by hand today, with this company list.")
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		v.flash("warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
+		return v.leadTo(p.Path+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
 			count(p.Plan.Filings, "order"), p.Plan.Total())
-		return v.redirect(p.Path + "/fire")
 	}
 	ctx := v.withAudit("season-run", p.Season.Name, p.Look)
 	// A run that has begun is finished even if the browser leaves.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -45,36 +46,27 @@ func (p *searchPage) Nothing() bool {
 func (s *Site) search(v *request) error {
 	ctx := v.ctx()
 	p := &searchPage{Search: strings.TrimSpace(shortened(v.r.URL.Query().Get("q"), 200))}
-	var err error
 	if p.Search == "" {
 		return v.show("search.html", "Search", p)
 	}
+	var batches []ledger.Batch
+	var uploads []ledger.Upload
 	companies := s.Ledger.Companies()
-	if p.Companies, err = companies.Search(ctx, p.Search, foundCompanies+1); err != nil {
-		return err
-	}
-	if p.More = len(p.Companies) > foundCompanies; p.More {
-		p.Companies = p.Companies[:foundCompanies]
-	}
-	if p.Clients, err = companies.Clients(ctx, p.Search, foundOthers); err != nil {
-		return err
-	}
-	if p.Orders, err = s.findOrders(ctx, p.Search); err != nil {
-		return err
-	}
-	batches, err := s.Ledger.Batches(ctx)
+	err := errors.Join(
+		load(&p.Companies)(companies.Search(ctx, p.Search, foundCompanies+1)),
+		load(&p.Clients)(companies.Clients(ctx, p.Search, foundOthers)),
+		load(&p.Orders)(s.findOrders(ctx, p.Search)),
+		load(&batches)(s.Ledger.Batches(ctx)),
+		load(&uploads)(s.Ledger.Uploads().List(ctx)))
 	if err != nil {
 		return err
 	}
+	p.Companies, p.More = firstOf(p.Companies, foundCompanies)
 	f := batchFilter{Search: p.Search}
 	for _, b := range batches {
 		if b.Open && f.matches(b) && len(p.Batches) < foundOthers {
 			p.Batches = append(p.Batches, b)
 		}
-	}
-	uploads, err := s.Ledger.Uploads().List(ctx)
-	if err != nil {
-		return err
 	}
 	for _, u := range uploads {
 		if strings.Contains(strings.ToLower(u.File), strings.ToLower(p.Search)) && len(p.Uploads) < foundOthers {
@@ -108,4 +100,4 @@ func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, er
 func companyPath(key string) string { return "/companies/" + url.PathEscape(key) }
 
 // clientPath is the address of the batches of a client.
-func clientPath(name string) string { return "/?" + url.Values{"client": {name}}.Encode() + "#batches" }
+func clientPath(name string) string { return address("/", "client", name) + "#batches" }

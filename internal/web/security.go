@@ -43,8 +43,11 @@ const actsOnSecurity = 12
 func (s *Site) security(v *request) error {
 	a := v.session.Account
 	page := securityPage{Account: a, Fresh: s.fresh(v)}
-	var err error
-	if page.Passkeys, err = s.Ledger.Accounts().ListPasskeys(v.ctx(), a.ID); err != nil {
+	err := errors.Join(
+		load(&page.Passkeys)(s.Ledger.Accounts().ListPasskeys(v.ctx(), a.ID)),
+		load(&page.Identities)(s.Ledger.Accounts().ListIdentities(v.ctx(), a.ID)),
+		load(&page.Acts)(s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity})))
+	if err != nil {
 		return err
 	}
 	if _, err := s.passkeys(v); err != nil {
@@ -52,13 +55,6 @@ func (s *Site) security(v *request) error {
 	}
 	if s.Provider != nil {
 		page.Provider = s.Provider.Host()
-	}
-	if page.Identities, err = s.Ledger.Accounts().ListIdentities(v.ctx(), a.ID); err != nil {
-		return err
-	}
-	page.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity})
-	if err != nil {
-		return err
 	}
 	return v.show("security.html", "Security", page)
 }
@@ -121,10 +117,7 @@ func (s *Site) addPasskey(v *request) error {
 	if err == nil {
 		err = s.notifyOwner(v, "a passkey was added to")
 	}
-	if err != nil {
-		return err
-	}
-	return v.done("/security", "The passkey is added. Your other sessions have ended. Next time, sign in with it.")
+	return v.done(err, "/security", "The passkey is added. Your other sessions have ended. Next time, sign in with it.")
 }
 
 func (s *Site) removePasskey(v *request) error {
@@ -135,10 +128,8 @@ func (s *Site) removePasskey(v *request) error {
 		v.r.PathValue("passkey"), v.secret); err != nil {
 		return err
 	}
-	if err := s.notifyOwner(v, "a passkey was removed from"); err != nil {
-		return err
-	}
-	return v.done("/security", "The passkey is removed. Your other sessions have ended.")
+	err := s.notifyOwner(v, "a passkey was removed from")
+	return v.done(err, "/security", "The passkey is removed. Your other sessions have ended.")
 }
 
 // notifyOwner notifies the owner of an account and the firm of a change in how it

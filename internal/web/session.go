@@ -57,11 +57,9 @@ func (s *Site) sessions(v *request, a ledger.Account) error {
 }
 
 func (s *Site) endSession(v *request, a ledger.Account) error {
-	if err := s.Ledger.Accounts().EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
-		v.r.PathValue("session")); err != nil {
-		return err
-	}
-	return v.done(sessionsPath(v, a), "The session has ended. That browser must sign in again.")
+	err := s.Ledger.Accounts().EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
+		v.r.PathValue("session"))
+	return v.done(err, sessionsPath(v, a), "The session has ended. That browser must sign in again.")
 }
 
 // endSessions ends all sessions of an account but the reader's.
@@ -71,8 +69,5 @@ func (s *Site) endSessions(v *request, a ledger.Account) error {
 		keep, note = v.secret, "all sessions but this one"
 	}
 	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, note), a.ID, keep)
-	if err != nil {
-		return err
-	}
-	return v.done(sessionsPath(v, a), "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
+	return v.done(err, sessionsPath(v, a), "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -56,34 +57,33 @@ func (p settingsPage) From() string {
 func (s *Site) settings(v *request) error {
 	ctx := v.ctx()
 	p := settingsPage{Settings: s.Settings, Setup: s.Setup != nil, Address: s.address(v.r) + s.Settings.HookPath}
-	var err error
-	if p.Policy, err = s.Ledger.Approvals().Policy(ctx); err != nil {
-		return err
+	var events []ledger.Event
+	var zone *time.Location
+	err := errors.Join(
+		load(&p.Policy)(s.Ledger.Approvals().Policy(ctx)),
+		load(&p.Endpoints)(s.Ledger.Endpoints().List(ctx)),
+		load(&p.Backups)(s.loadBackups()),
+		load(&events)(s.Ledger.Events().List(ctx, "", 1)),
+		load(&zone)(schedule.FirmZone(ctx, s.Ledger)),
+		load(&p.Mappings)(s.Ledger.Uploads().ListMappings(ctx)))
+	if slices.ContainsFunc(auditor, v.may) {
+		err = errors.Join(err,
+			load(&p.Accounts)(s.Ledger.Accounts().List(ctx)),
+			load(&p.Links)(s.Ledger.Accounts().ListSignInLinks(ctx)))
+		if s.Provider != nil {
+			p.Provider, p.Away = s.Provider.Issuer(), s.Provider.Away() != nil
+		}
+		p.Mails = s.mails()
 	}
-	if p.Endpoints, err = s.Ledger.Endpoints().List(ctx); err != nil {
-		return err
-	}
-	if p.Backups, err = s.loadBackups(); err != nil {
-		return err
-	}
-	events, err := s.Ledger.Events().List(ctx, "", 1)
 	if err != nil {
 		return err
 	}
+	p.Zone, p.Zones = zone.String(), zonesWith(zone.String())
 	if len(events) > 0 {
 		p.LastEvent = events[0].ReceivedAt
 	}
 	if _, err := s.Ledger.Endpoints().Secrets(ctx); err != nil {
 		p.Secret = err.Error()
-	}
-	zone, err := schedule.FirmZone(ctx, s.Ledger)
-	if err != nil {
-		return err
-	}
-	p.Zone = zone.String()
-	p.Zones = zonesWith(p.Zone)
-	if p.Mappings, err = s.Ledger.Uploads().ListMappings(ctx); err != nil {
-		return err
 	}
 	fees := pricing.BuiltinFees()
 	if s.Settings.FeesFile != "" {
@@ -92,18 +92,6 @@ func (s *Site) settings(v *request) error {
 		}
 	}
 	p.Fees = fees.Lines()
-	if slices.ContainsFunc(auditor, v.may) {
-		if p.Accounts, err = s.Ledger.Accounts().List(ctx); err != nil {
-			return err
-		}
-		if p.Links, err = s.Ledger.Accounts().ListSignInLinks(ctx); err != nil {
-			return err
-		}
-		if s.Provider != nil {
-			p.Provider, p.Away = s.Provider.Issuer(), s.Provider.Away() != nil
-		}
-		p.Mails = s.mails()
-	}
 	return v.show("settings.html", "Settings", p)
 }
 
@@ -117,10 +105,8 @@ func (s *Site) changePolicy(v *request) error {
 		}
 		policy.From = from
 	}
-	if err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy); err != nil {
-		return err
-	}
-	return v.done("/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
+	err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
+	return v.done(err, "/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 }
 
 func (s *Site) setZone(v *request) error {
@@ -128,10 +114,8 @@ func (s *Site) setZone(v *request) error {
 	if _, err := season.LoadZone(zone); err != nil || zone == "" {
 		return badRequest("Choose a time zone from the list.")
 	}
-	if err := s.Ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone); err != nil {
-		return err
-	}
-	return v.done("/settings#notices", "The time zone of the firm is %s.", zone)
+	err := s.Ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
+	return v.done(err, "/settings#notices", "The time zone of the firm is %s.", zone)
 }
 
 // tryNotices sends a test notification to every recipient.
@@ -164,8 +148,6 @@ func (s *Site) tryNotices(v *request) error {
 
 func (s *Site) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
-	if err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape); err != nil {
-		return err
-	}
-	return v.done("/settings", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
+	err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape)
+	return v.done(err, "/settings", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,13 +32,10 @@ type fleetFacts struct {
 }
 
 func (s *Site) loadFleet(ctx context.Context) (f fleetFacts, err error) {
-	if f.halted, err = s.Ledger.Fleet().Halt(ctx); err != nil {
-		return f, err
-	}
-	if f.balance, err = s.Ledger.Balance(ctx); err != nil {
-		return f, err
-	}
-	f.processes, err = s.Ledger.Fleet().Processes(ctx)
+	err = errors.Join(
+		load(&f.halted)(s.Ledger.Fleet().Halt(ctx)),
+		load(&f.balance)(s.Ledger.Balance(ctx)),
+		load(&f.processes)(s.Ledger.Fleet().Processes(ctx)))
 	return f, err
 }
 

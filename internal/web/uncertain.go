@@ -144,18 +144,10 @@ func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string)
 }
 
 func uncertainPath(batch string, after int64, from int) string {
-	ask := make(url.Values)
-	if batch != "" {
-		ask.Set("batch", batch)
+	if after == 0 {
+		return address("/uncertain", "batch", batch)
 	}
-	if after > 0 {
-		ask.Set("after", strconv.FormatInt(after, 10))
-		ask.Set("from", strconv.Itoa(from))
-	}
-	if len(ask) == 0 {
-		return "/uncertain"
-	}
-	return "/uncertain?" + ask.Encode()
+	return address("/uncertain", "batch", batch, "after", strconv.FormatInt(after, 10), "from", strconv.Itoa(from))
 }
 
 // resolver returns a service that resolves rows in the name of the reader.

@@ -108,8 +108,7 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		return err
 	}
 	if len(p.Plan.Resolutions) == 0 && len(p.Plan.Problems) == 0 {
-		v.flash("note", "All these rows are already resolved.")
-		return v.redirect("/uncertain?batch=" + p.Batch.ID)
+		return v.leadTo("/uncertain?batch="+p.Batch.ID, "note", "All these rows are already resolved.")
 	}
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
 		return s.showDecisions(v, b, decisions)
@@ -145,8 +144,5 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 			plural(faster, "is", "are"))
 	}
 	available, err := s.availableText(v)
-	if err != nil {
-		return err
-	}
-	return v.done("/uncertain?batch="+p.Batch.ID, "%s%s", said, available)
+	return v.done(err, "/uncertain?batch="+p.Batch.ID, "%s%s", said, available)
 }

@@ -24,13 +24,13 @@ import (
 
 var sheetRoutes = []route{
 	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
-	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
-	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: (*Site).highlightedSheet},
-	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
-	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: (*Site).changeColumnMapping},
-	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAgain},
+	{pattern: "GET /sheets/{sheet}", may: viewer, serve: ofUpload((*Site).sheetPage)},
+	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: ofUpload((*Site).highlightedSheet)},
+	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: ofUpload((*Site).columnsPage)},
+	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: ofUnchanged((*Site).changeColumnMapping)},
+	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: ofUnchanged((*Site).quoteAgain)},
 	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: (*Site).submit},
-	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).deleteUpload},
+	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: ofUpload((*Site).deleteUpload)},
 	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
 }
 
@@ -77,18 +77,17 @@ func steps(at int) []step {
 	return all
 }
 
-func (s *Site) sheetPage(v *request) error {
+func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 	ctx := v.ctx()
-	p, err := s.surveyUpload(v)
+	p, err := s.surveyUpload(v, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
 		p.Problem = err.Error()
-		return v.show("upload.html", p.Upload.File, p)
+		return v.show("upload.html", u.File, p)
 	case err != nil:
 		return err
 	}
-	u := p.Upload
 	history, err := s.Ledger.Approvals().DraftHistory(ctx, u.ID)
 	if err != nil {
 		return err
@@ -147,11 +146,7 @@ func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
 }
 
 // quoteAgain prepares and quotes an upload again.
-func (s *Site) quoteAgain(v *request) error {
-	u, err := s.findUnchanged(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 	switch submitted, err := s.isOpen(v.ctx(), u.Batch); {
 	case err != nil:
 		return err
@@ -198,9 +193,8 @@ func (s *Site) submitUpload(v *request) error {
 		return err
 	}
 	if b.Canceled {
-		v.flash("warn", "%s. Nothing was sent. An operator can make its canceled rows ready again.",
+		return v.leadTo("/batches/"+b.ID, "warn", "%s. Nothing was sent. An operator can make its canceled rows ready again.",
 			report.CanceledText(b))
-		return v.redirect("/batches/" + b.ID)
 	}
 	if b.Open {
 		return v.alreadySubmitted(b.ID)
@@ -234,9 +228,8 @@ func (s *Site) submitUpload(v *request) error {
 		if err != nil {
 			return err
 		}
-		v.flash("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
+		return v.leadTo("/sheets/"+u.ID+"/approve", "warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
 			q.TotalText())
-		return v.redirect("/sheets/" + u.ID + "/approve")
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
@@ -258,8 +251,7 @@ func (s *Site) submitUpload(v *request) error {
 // alreadySubmitted leads to the batch that a spreadsheet was submitted as. A draft of
 // it stays: an approver may send it back, and an old one is pruned.
 func (v *request) alreadySubmitted(batch string) error {
-	v.flash("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
-	return v.redirect("/batches/" + batch)
+	return v.leadTo("/batches/"+batch, "note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
 }
 
 var errDeleteSubmitted = &httpError{
@@ -268,11 +260,7 @@ var errDeleteSubmitted = &httpError{
 		"cancel the batch, or ask an approver to reject it.",
 }
 
-func (s *Site) deleteUpload(v *request) error {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
 	note := "not submitted"
 	submitted, err := s.isOpen(v.ctx(), u.Batch)
 	if err != nil {
@@ -293,11 +281,9 @@ func (s *Site) deleteUpload(v *request) error {
 		return err
 	}
 	if submitted {
-		v.flash("ok", "Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
-		return v.redirect("/batches/" + u.Batch)
+		return v.leadTo("/batches/"+u.Batch, "ok", "Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
 	}
-	v.flash("ok", "Deleted %s. Nothing was ordered from it.", u.File)
-	return v.redirect("/")
+	return v.leadTo("/", "ok", "Deleted %s. Nothing was ordered from it.", u.File)
 }
 
 // isOpen reports whether a batch was submitted; "" and one that is gone were not.
@@ -313,11 +299,7 @@ func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
 }
 
 // highlightedSheet downloads the spreadsheet with its errors highlighted.
-func (s *Site) highlightedSheet(v *request) error {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
 		err := s.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
 			im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)

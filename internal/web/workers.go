@@ -1,7 +1,7 @@
 package web
 
 import (
-	"time"
+	"errors"
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -25,7 +25,6 @@ type workersPage struct {
 	QueueErr  string
 	Notices   []ledger.Notification
 	Settings  Settings
-	Now       time.Time
 }
 
 // queued is how many tasks are in a state.
@@ -40,10 +39,17 @@ var taskStates = []struct{ state, words string }{
 }
 
 func (s *Site) workers(v *request) error {
-	p := workersPage{Settings: s.Settings, Now: time.Now()}
+	p := workersPage{Settings: s.Settings}
 	ctx := v.ctx()
-	var err error
-	if p.Processes, err = s.Ledger.Fleet().Processes(ctx); err != nil {
+	err := errors.Join(
+		load(&p.Processes)(s.Ledger.Fleet().Processes(ctx)),
+		load(&p.Halted)(s.Ledger.Fleet().Halt(ctx)),
+		load(&p.Attention)(s.Ledger.Attention(ctx)),
+		load(&p.Notices)(s.Ledger.Notifications().List(ctx, 20)))
+	if err != nil {
+		return err
+	}
+	if p.Backlog, p.Needed, err = s.Ledger.Backlog(ctx); err != nil {
 		return err
 	}
 	for _, one := range p.Processes {
@@ -51,19 +57,7 @@ func (s *Site) workers(v *request) error {
 			p.Placing++
 		}
 	}
-	if p.Halted, err = s.Ledger.Fleet().Halt(ctx); err != nil {
-		return err
-	}
 	p.Halt = jobs.FleetHold(p.Halted).Text
-	if p.Backlog, p.Needed, err = s.Ledger.Backlog(ctx); err != nil {
-		return err
-	}
-	if p.Attention, err = s.Ledger.Attention(ctx); err != nil {
-		return err
-	}
-	if p.Notices, err = s.Ledger.Notifications().List(ctx, 20); err != nil {
-		return err
-	}
 	if s.Depth != nil {
 		depth, err := s.Depth(ctx)
 		if err != nil {
