@@ -22,16 +22,28 @@ func (v *request) export(of, what, name string, write func(path string) error) e
 
 // download sends a file that is made for it, and removed.
 func (v *request) download(name string, write func(path string) error) error {
+	return inFolder(func(dir string) error {
+		// The name of an upload is no part of a path.
+		path := filepath.Join(dir, "download"+filepath.Ext(name))
+		if err := write(path); err != nil {
+			return err
+		}
+		return v.sendFile(path, name, mimeTypes[filepath.Ext(name)])
+	})
+}
+
+// inFolder calls f with a temporary folder, which it removes.
+func inFolder(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
-		return fmt.Errorf("make room for a download: %w", err)
+		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Not its own name: what a sheet is called is nothing for a path.
-	path := filepath.Join(dir, "download"+filepath.Ext(name))
-	if err := write(path); err != nil {
-		return err
-	}
+	return f(dir)
+}
+
+// sendFile sends a file for the reader to save under a name.
+func (v *request) sendFile(path, name, mimeType string) error {
 	content, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open a download: %w", err)
@@ -40,25 +52,15 @@ func (v *request) download(name string, write func(path string) error) error {
 	if err := v.extendDeadline(); err != nil {
 		return err
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", mimeOf(name))
-	h.Set("Content-Disposition", attachment(name))
+	v.w.Header().Set("Content-Type", mimeType)
+	v.w.Header().Set("Content-Disposition", attachment(name))
 	http.ServeContent(v.w, v.r, "", time.Time{}, content)
 	return nil
 }
 
-func mimeOf(name string) string {
-	switch filepath.Ext(name) {
-	case ".xlsx":
-		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	case ".csv":
-		return "text/csv; charset=utf-8"
-	case ".pdf":
-		return "application/pdf"
-	case ".zip":
-		return "application/zip"
-	}
-	return "application/octet-stream"
+var mimeTypes = map[string]string{
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".csv":  "text/csv; charset=utf-8",
 }
 
 // attachment names a download, in letters that every browser knows and in all.

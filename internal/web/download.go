@@ -42,54 +42,62 @@ func (s *Site) results(v *request, b ledger.Batch) error {
 	})
 }
 
-// attention gives the rows that a correction can help.
+// attention sends the rows that a correction can help.
 func (s *Site) attention(v *request, b ledger.Batch) error {
 	name := baseName(b.File) + ".needs-attention.xlsx"
-	return nothingToCorrect(v, b, v.export(b.ID, "needs-attention workbook", name, func(path string) error {
+	err := v.export(b.ID, "needs-attention workbook", name, func(path string) error {
 		return report.WriteAttention(v.ctx(), s.Ledger, b.ID, path)
-	}))
-}
-
-func nothingToCorrect(v *request, b ledger.Batch, err error) error {
+	})
 	if errors.Is(err, report.ErrNothingToCorrect) {
-		return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
+		return v.nothingToCorrect(b)
 	}
 	return err
 }
 
-// correctBatch takes the rows that a correction can help in as a sheet of its
-// own, read as the batch was.
+func (v *request) nothingToCorrect(b ledger.Batch) error {
+	return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
+}
+
+// correctBatch makes a new upload of the rows that a correction can help, to be read as the batch
+// was. It leads to the upload that has them already, so that no one corrects them twice.
 func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 	kept, err := s.attentionOf(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
-	switch at, found, err := s.findAttention(v, b, kept.Rows); {
-	case err != nil:
-		return err
-	case found:
-		return v.redirect(at)
+	if len(kept.Rows) == 0 {
+		return v.nothingToCorrect(b)
 	}
-	u, err := s.takeAttention(v, b)
+	waiting, found, err := s.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
 	if err != nil {
-		return nothingToCorrect(v, b, err)
+		return err
 	}
-	o := importer.OptionsOf(b)
-	r := readOptions{
-		Product: o.Product,
-		State:   o.State,
-		Year:    o.FilingYear,
-		User:    o.User,
-		Map:     o.Map,
+	if found {
+		return v.leadTo("/batches/"+waiting+"/approve", "note", "Corrections of %s wait for approval. They are approved "+
+			"or sent back before others are made.", b.File)
+	}
+	u, found, err := s.findCorrection(v.ctx(), b, kept.Rows)
+	if err != nil {
+		return err
+	}
+	if found {
+		return v.leadTo("/sheets/"+u.ID, "note", "%s opened these rows before. The corrections made so far are here.",
+			u.CreatedBy)
+	}
+	if u, err = s.takeAttention(v, b); err != nil {
+		return err
 	}
 	if u.Edits, err = json.Marshal(kept); err != nil {
 		return fmt.Errorf("keep the refusals: %w", err)
 	}
-	if err := s.saveReadOptions(v.ctx(), u, r); err != nil {
+	o := importer.OptionsOf(b)
+	err = s.saveReadOptions(v.ctx(), u,
+		readOptions{Product: o.Product, State: o.State, Year: o.FilingYear, User: o.User, Map: o.Map})
+	if err != nil {
 		return err
 	}
-	return v.leadTo("/sheets/"+u.ID, "note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
-		"exception in the filing service's dashboard instead; here they count as ordered.", b.File)
+	return v.leadTo("/sheets/"+u.ID, "note", "These are the rows of %s that need attention, as a new upload. Correct "+
+		"rows with a filing exception in the filing service's dashboard instead; here they count as ordered.", b.File)
 }
 
 // attentionOf are the corrections that an upload of the rows of a batch that need
@@ -115,42 +123,30 @@ func (s *Site) attentionOf(ctx context.Context, batch string) (corrections, erro
 	return c, nil
 }
 
-// findAttention finds where the rows of a batch that need attention are being
-// corrected already: no one corrects them twice.
-func (s *Site) findAttention(v *request, b ledger.Batch, rows []int) (at string, found bool, err error) {
-	waits, found, err := s.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
+// findCorrection finds an upload that corrects the rows of a batch.
+func (s *Site) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (ledger.Upload, bool, error) {
+	uploads, err := s.Ledger.Uploads().List(ctx)
 	if err != nil {
-		return "", false, err
+		return ledger.Upload{}, false, err
 	}
-	if found {
-		v.flash("note", "Corrections of %s wait for approval. They are approved or sent back before others are made.",
-			b.File)
-		return "/batches/" + waits + "/approve", true, nil
-	}
-	uploads, err := s.Ledger.Uploads().List(v.ctx())
-	if err != nil {
-		return "", false, err
-	}
-	for _, u := range uploads {
-		if u.File != attentionName(b) {
+	for _, listed := range uploads {
+		if listed.File != attentionName(b) {
 			continue
 		}
-		if u, err = s.Ledger.Uploads().Find(v.ctx(), u.ID); errors.Is(err, ledger.ErrNotFound) {
+		u, err := s.Ledger.Uploads().Find(ctx, listed.ID)
+		if errors.Is(err, ledger.ErrNotFound) {
 			continue // deleted meanwhile
-		} else if err != nil {
-			return "", false, err
 		}
-		c, err := correctionsOf(u)
-		if err != nil {
-			return "", false, err
+		c, decodeErr := correctionsOf(u)
+		if err := errors.Join(err, decodeErr); err != nil {
+			return u, false, err
 		}
 		missing := func(row int) bool { return !slices.Contains(c.Rows, row) }
 		if c.Of == b.ID && !slices.ContainsFunc(rows, missing) {
-			v.flash("note", "%s opened these rows before. The corrections made so far are here.", u.CreatedBy)
-			return "/sheets/" + u.ID, true, nil
+			return u, true, nil
 		}
 	}
-	return "", false, nil
+	return ledger.Upload{}, false, nil
 }
 
 // attentionName is the name of an upload of the rows of a batch that need
@@ -159,27 +155,26 @@ func attentionName(b ledger.Batch) string {
 	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
 }
 
-func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) {
+func (s *Site) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err error) {
 	if err := s.mayKeep(v); err != nil {
-		return ledger.Upload{}, err
+		return u, err
 	}
-	dir, err := os.MkdirTemp("", "bulkfiling-page-")
-	if err != nil {
-		return ledger.Upload{}, fmt.Errorf("make a temporary folder for the rows that need attention: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "attention.xlsx")
-	if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
-		return ledger.Upload{}, err
-	}
-	content, err := os.Open(path)
-	if err != nil {
-		return ledger.Upload{}, fmt.Errorf("read the rows that need attention: %w", err)
-	}
-	defer content.Close()
-	name := attentionName(b)
-	return s.Ledger.Uploads().Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
-		ledger.Upload{File: name, CreatedBy: v.who()}, content)
+	err = inFolder(func(dir string) error {
+		path := filepath.Join(dir, "attention.xlsx")
+		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
+			return err
+		}
+		content, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("read the rows that need attention: %w", err)
+		}
+		defer content.Close()
+		name := attentionName(b)
+		u, err = s.Ledger.Uploads().Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
+			ledger.Upload{File: name, CreatedBy: v.who()}, content)
+		return err
+	})
+	return u, err
 }
 
 // document gives one document of a batch.
@@ -188,18 +183,15 @@ func (s *Site) document(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(items, func(i documents.Item) bool {
-		return i.ID != "" && i.ID == v.r.PathValue("document")
-	})
+	at := slices.IndexFunc(items, func(i documents.Item) bool { return i.ID == v.r.PathValue("document") })
 	if at < 0 {
 		return ledger.ErrNotFound
 	}
-	item := items[at]
 	client, err := s.Service()
 	if err != nil {
 		return noService(err)
 	}
-	return s.passOn(v, b, client, item)
+	return s.passOn(v, b, client, items[at])
 }
 
 func noService(err error) error {
@@ -213,8 +205,6 @@ func noDocument(err error) error {
 	case errors.Is(err, filingapi.ErrNotFound):
 		return &httpError{http.StatusNotFound, "The filing service no longer has this document",
 			"Check the company's dashboard."}
-	case errors.Is(err, filingapi.ErrKeyRefused):
-		return err
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
 		return &httpError{http.StatusBadGateway, "The filing service does not respond",
 			"The document was not downloaded. Try again in a minute."}
@@ -224,30 +214,22 @@ func noDocument(err error) error {
 
 // passOn fetches a document and sends it to the reader.
 func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
-	dir, err := os.MkdirTemp("", "bulkfiling-page-")
-	if err != nil {
-		return fmt.Errorf("make room for a document: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	var got documents.Outcome
-	if err := s.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o }); err != nil {
-		return noDocument(err)
-	}
-	if got.Err != nil {
-		return &httpError{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
-	}
-	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(got.File)))
-	if err != nil {
-		return fmt.Errorf("open a document: %w", err)
-	}
-	defer content.Close()
-	if err := errors.Join(v.record("", "download", b.ID, "document "+item.ID), v.extendDeadline()); err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", "application/octet-stream") // to be saved, and shown by nothing of ours
-	v.w.Header().Set("Content-Disposition", attachment(filepath.Base(got.File)))
-	http.ServeContent(v.w, v.r, "", time.Time{}, content)
-	return nil
+	return inFolder(func(dir string) error {
+		var got documents.Outcome
+		err := s.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o })
+		switch {
+		case err != nil:
+			return noDocument(err)
+		case got.Err != nil:
+			return &httpError{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
+		}
+		if err := v.record("", "download", b.ID, "document "+item.ID); err != nil {
+			return err
+		}
+		// The type keeps the browser from showing a file that is not ours.
+		return v.sendFile(filepath.Join(dir, filepath.FromSlash(got.File)), filepath.Base(got.File),
+			"application/octet-stream")
+	})
 }
 
 // save saves documents into a folder that is the caller's alone.
@@ -274,32 +256,29 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 	if err != nil {
 		return noService(err)
 	}
-	dir, err := os.MkdirTemp("", "bulkfiling-page-")
-	if err != nil {
-		return fmt.Errorf("make room for documents: %w", err)
-	}
-	defer os.RemoveAll(dir)
 	if err := v.record("", "download", b.ID, count(len(items), "document")); err != nil {
 		return err
 	}
-	v.w.Header().Set("Content-Type", mimeOf(".zip"))
-	v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
-	p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir, told: make(map[string]bool)}
-	early := s.save(v.ctx(), dir, client, items, p.add)
-	if v.ctx().Err() != nil {
-		return nil // the reader has left
-	}
-	err = p.failed
-	if err == nil {
-		err = p.close(items, early)
-	}
-	if err != nil {
-		// The answer has begun: all that is left is to break it off, so that
-		// no one takes it for complete.
-		s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
-		panic(http.ErrAbortHandler)
-	}
-	return nil
+	return inFolder(func(dir string) error {
+		v.w.Header().Set("Content-Type", "application/zip")
+		v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
+		p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir, told: make(map[string]bool)}
+		early := s.save(v.ctx(), dir, client, items, p.add)
+		if v.ctx().Err() != nil {
+			return nil // the reader has left
+		}
+		err := p.failed
+		if err == nil {
+			err = p.close(items, early)
+		}
+		if err != nil {
+			// The answer has begun: all that is left is to break it off, so that
+			// no one takes it for complete.
+			s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	})
 }
 
 // parcel is a zip file on its way.

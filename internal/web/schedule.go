@@ -53,7 +53,11 @@ type listedRun struct {
 func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
 func (s *Site) scheduleList(v *request) error {
-	seasons, err := s.Ledger.Schedules().List(v.ctx())
+	var seasons []ledger.Schedule
+	var problems []schedule.Problem
+	err := errors.Join(
+		load(&seasons)(s.Ledger.Schedules().List(v.ctx())),
+		load(&problems)(s.Seasons.Problems(v.ctx())))
 	if err != nil {
 		return err
 	}
@@ -62,10 +66,6 @@ func (s *Site) scheduleList(v *request) error {
 		Pager   pager
 	}
 	p.Pager, seasons = paged(v, seasons, schedulesOnPage)
-	problems, err := s.Seasons.Problems(v.ctx())
-	if err != nil {
-		return err
-	}
 	for _, se := range seasons {
 		listed, err := s.loadListedSchedule(v.ctx(), se)
 		if err != nil {
@@ -244,17 +244,15 @@ func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error 
 func (s *Site) pauseSchedule(v *request, se ledger.Schedule) error  { return s.setPaused(v, se, true) }
 func (s *Site) resumeSchedule(v *request, se ledger.Schedule) error { return s.setPaused(v, se, false) }
 
-func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) error {
+func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) (err error) {
 	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
 	if se.Paused != paused { // again would move the time from which it counts
-		if err := s.Ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused); err != nil {
-			return err
-		}
+		err = s.Ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
 	}
-	return v.done(nil, schedulePath(se.Name), "%s", said)
+	return v.done(err, schedulePath(se.Name), "%s", said)
 }
 
 func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {
@@ -289,7 +287,8 @@ func (s *Site) replaceCompanyList(v *request) error {
 	case err != nil:
 		return err
 	case done.Same:
-		return v.leadTo(schedulePath(se.Name), "note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
+		return v.leadTo(schedulePath(se.Name), "note",
+			"%s is already the company list of this schedule. Nothing was changed.", file.name)
 	}
 	return v.done(nil, schedulePath(se.Name), "%s is now the company list, with %s to file: %d added, %d removed.",
 		file.name, count(done.CompanyList.Tally.Ready, "row"), done.Added, done.Removed)
@@ -315,12 +314,12 @@ func describeRun(r schedule.Preview) string {
 }
 
 func (s *Site) previewRun(v *request, se ledger.Schedule) (*runPreview, error) {
-	policy, err := s.Ledger.Approvals().Policy(v.ctx())
-	if err != nil {
-		return nil, err
-	}
 	p := &runPreview{Season: se, Path: schedulePath(se.Name), Waits: se.Approval}
-	if p.Preview, err = s.Seasons.Preview(v.ctx(), se); err != nil {
+	var policy ledger.Policy
+	err := errors.Join(
+		load(&policy)(s.Ledger.Approvals().Policy(v.ctx())),
+		load(&p.Preview)(s.Seasons.Preview(v.ctx(), se)))
+	if err != nil {
 		return nil, err
 	}
 	if p.Plan != nil {
@@ -345,7 +344,7 @@ func (s *Site) showRunPreview(v *request, se ledger.Schedule) error {
 	if err != nil {
 		return err
 	}
-	return v.show("run-schedule.html", "Run "+p.Season.Name+" now", p)
+	return v.show("run-schedule.html", "Run "+se.Name+" now", p)
 }
 
 // runSchedule runs a schedule by hand, if its plan is still the one that was shown.
@@ -356,32 +355,25 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	}
 	switch {
 	case p.Done != nil:
-		return v.leadTo(runPath(p.Season.Name, *p.Done), "note", "This schedule already ran by hand today, with this company list.")
+		return v.leadTo(runPath(se.Name, *p.Done), "note",
+			"This schedule already ran by hand today, with this company list.")
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		return v.leadTo(p.Path+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
-			count(p.Plan.Filings, "order"), p.Plan.Total())
+		return v.leadTo(p.Path+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the "+
+			"plan, then run it.", count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
-	ctx := v.withAudit("season-run", p.Season.Name, p.Look)
 	// A run that has begun is finished even if the browser leaves.
-	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Run)
+	f, err := s.Seasons.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
-		v.flash("note", "Someone else just ran this schedule.")
+		return v.leadTo(runPath(se.Name, f), "note", "Someone else just ran this schedule.")
 	case errors.Is(err, schedule.ErrRunning):
 		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
-	case err != nil:
-		return err
-	default:
-		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
-		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalNeeded {
-			v.flash("ok", "The schedule ran. Its batch waits for approval; nothing is sent before.")
-		} else {
-			v.flash("ok", "The schedule ran. The orders are being placed.")
-		}
+	case p.Waits:
+		return v.done(err, runPath(se.Name, f), "The schedule ran. Its batch waits for approval; nothing is sent before.")
 	}
-	return v.redirect(runPath(p.Season.Name, f))
+	return v.done(err, runPath(se.Name, f), "The schedule ran. The orders are being placed.")
 }
 
 // runPath is the page of the results of a run.

@@ -77,8 +77,7 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		e.Policy = policy.Words()
 	}
 	e.Years = []choice{{"", "from the company list"}, {"this", "the year of the due date"},
-		{"next", "the year after the due date"},
-		{"last", "the year before the due date"}}
+		{"next", "the year after the due date"}, {"last", "the year before the due date"}}
 	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
 		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " only"})
 	}
@@ -128,7 +127,8 @@ func nameOfList(file string) string {
 	}), "-")
 }
 
-// options parses the form, and sets the errors of its fields.
+// options reads the form, and sets the errors of the fields that are typed. The choices of its lists
+// are checked when the schedule is added.
 func (e *scheduleForm) options() schedule.Options {
 	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
 	o := schedule.Options{
@@ -139,51 +139,22 @@ func (e *scheduleForm) options() schedule.Options {
 		Sheet:      text("sheet"),
 		Zone:       text("zone"),
 	}
-	if o.Product != "" && !o.Product.Valid() {
-		e.Errors["product"] = "Choose one from the list."
-	}
-	if o.State != "" && !o.State.Known() {
-		e.Errors["state"] = "Choose one from the list."
-	}
-	if o.FilingYear != "" {
-		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
-			e.Errors["year"] = "Choose one from the list."
+	if text("when") != "date" {
+		o.Due = text("number") + " days before"
+		if _, err := season.ParseLead(o.Due); err != nil {
+			e.Errors["number"] = "Enter a number of days, 0 to 364."
 		}
-	}
-	if _, err := season.LoadZone(o.Zone); err != nil || o.Zone == "" {
-		e.Errors["zone"] = "Choose one from the list."
-	}
-	if text("when") == "date" {
-		o.At = e.date(text)
 		return o
 	}
-	o.Due = text("number") + " days before"
-	if _, err := season.ParseLead(o.Due); err != nil {
-		e.Errors["number"] = "Enter a number of days, 0 to 364."
+	month, _ := strconv.Atoi(text("month")) // 0 for every month
+	day, _ := strconv.Atoi(text("day"))
+	if o.At = strconv.Itoa(day); month != 0 {
+		o.At = fmt.Sprintf("%02d-%02d", month, day)
+	}
+	if _, err := season.ParseAt(o.At, ""); err != nil {
+		e.Errors["day"] = "The month does not have that day. Enter a day of the month, 1 to 31."
 	}
 	return o
-}
-
-// date returns the day of a schedule as season.ParseAt reads it.
-func (e *scheduleForm) date(text func(string) string) string {
-	day, err := strconv.Atoi(text("day"))
-	if err != nil || day < 1 || day > 31 {
-		e.Errors["day"] = "Enter a day of the month, 1 to 31."
-		return ""
-	}
-	at := strconv.Itoa(day)
-	if month := text("month"); month != "*" {
-		n, err := strconv.Atoi(month)
-		if err != nil || n < 1 || n > 12 {
-			e.Errors["month"] = "Choose one from the list."
-			return ""
-		}
-		at = fmt.Sprintf("%02d-%02d", n, day)
-	}
-	if _, err := season.ParseAt(at, ""); err != nil {
-		e.Errors["day"] = "This month does not have that day. Enter another day."
-	}
-	return at
 }
 
 // addSchedule adds a schedule, or shows its form again with the errors of its
@@ -232,9 +203,8 @@ func (s *Site) addSchedule(v *request) error {
 	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
-		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another " +
-			"name, or " +
-			"upload a new company list on the page of that schedule."
+		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another name, " +
+			"or upload a new company list on the page of that schedule."
 		return v.showScheduleErrors(e)
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
 		e.List = errorsOf(ask.File, done.CompanyList, err)
@@ -250,19 +220,16 @@ func (s *Site) addSchedule(v *request) error {
 			count(done.Next.Filings, "row"))
 	}
 	if n := done.CompanyList.Tally.Invalid; n > 0 {
-		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.",
-			count(n, "row"))
+		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.", count(n, "row"))
 	}
 	warning, err := intake.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
 	if err != nil {
 		return err
 	}
 	if warning != "" {
-		v.flash("warn", "%s %s", said, warning)
-	} else {
-		v.flash("ok", "%s", said)
+		return v.leadTo(schedulePath(ask.Name), "warn", "%s %s", said, warning)
 	}
-	return v.redirect(schedulePath(ask.Name))
+	return v.done(nil, schedulePath(ask.Name), "%s", said)
 }
 
 // showScheduleErrors shows the form again.

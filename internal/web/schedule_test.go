@@ -102,9 +102,9 @@ func TestAddSeason(t *testing.T) {
 			"does not have that day"},
 		{"no number", "", "r.csv", map[string]string{"day": "x"}, "day", "1 to 31"},
 		{"too early", "", "r.csv", map[string]string{"when": "ahead", "number": "400"}, "number", "0 to 364"},
-		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "zone", "Choose one"},
-		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "year", "Choose one"},
-		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "state", "Choose one"},
+		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "file", "Mars"},
+		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "file", "soon"},
+		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "file", "XX"},
 		{"no file", "", "", nil, "file", "Choose the company list"},
 		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
 		{"no row that can be filed", "Company ID,Legal Name,Filing State,User " +
