@@ -230,7 +230,7 @@ func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSh
 // useDraft calls f with the draft of the request's upload. What keeps it from
 // being read is the reader's to correct.
 func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) error {
-	err := s.drafts.withDraft(v.ctx(), v.r.PathValue("sheet"), f)
+	err := s.withDraft(v.ctx(), v.r.PathValue("sheet"), f)
 	format := new(sheet.FormatError)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):

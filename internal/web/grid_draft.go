@@ -1,83 +1,91 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"sync"
-	"time"
 
-	"golang.org/x/sync/singleflight"
-
+	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// draftCache holds the drafts of uploads that people edit, the last used ones,
-// up to a number of bytes.
-type draftCache struct {
-	site    *Site
-	flights singleflight.Group // by upload: one reads it
+// corrections are the new values of cells of an upload. They may be Social
+// Security numbers: the batch's ID contains a hash of them, and the salt prevents
+// guessing numbers from it.
+type corrections struct {
+	Salt     string              `json:"salt"`
+	Edits    []importer.Edit     `json:"edits"`
+	Excluded importer.Exclusions `json:"excluded,omitempty"`
+	// Of is the batch whose rows are corrected, and Rows are their numbers there.
+	Of   string `json:"of,omitempty"`
+	Rows []int  `json:"rows,omitempty"`
+	// Refused says why the filing service refused rows of that batch, by their numbers there.
+	Refused map[int]string `json:"refused,omitempty"`
+	// Changes are the changes in the grid, the oldest first. Last is the number of the newest.
+	Changes []gridChange `json:"changes,omitempty"`
+	Last    int          `json:"last,omitempty"`
+}
 
-	mu   sync.Mutex
-	of   map[string]*heldDraft // by upload
-	size int64
+func correctionsOf(u ledger.Upload) (corrections, error) {
+	c := corrections{Salt: rand.Text()}
+	if len(u.Edits) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(u.Edits, &c); err != nil {
+		return c, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
+	}
+	return c, nil
 }
 
 const (
-	maxDraftsHeld   = 512 << 20
-	companiesAtOnce = 5000 // rows whose companies are recalled before the first answer
+	maxDraftsHeld   = 512 << 20 // bytes
+	companiesAtOnce = 5000      // rows whose companies are recalled before the first answer
 )
 
-// heldDraft is a draft with the version of the upload that it has. mu is held while
+// heldDraft is a draft of an upload with the version of the upload that it has. mu is held while
 // the draft is used.
 type heldDraft struct {
-	upload  string
-	size    int64
-	used    time.Time // guarded by the cache
 	mu      sync.Mutex
 	draft   *importer.Draft
 	options string // the options of the upload
 	version int
 	learned int          // how often records of companies were added
 	bought  map[int]bool // rows that were bought before, as of the last quote
-	closed  bool         // it is held no longer
 }
 
-func newDraftCache(s *Site) *draftCache { return &draftCache{site: s, of: make(map[string]*heldDraft)} }
+// newDrafts returns the cache of the drafts of uploads that people edit.
+func newDrafts() *cache.Cache[string, *heldDraft] {
+	return cache.New[string](cache.Options[*heldDraft]{
+		Max:  maxDraftsHeld,
+		Cost: func(h *heldDraft) int { return int(h.draft.Size()) },
+	})
+}
+
+// draftKey is the key of an upload's draft. A draft that was read with other options is another.
+func draftKey(u ledger.Upload) string { return u.ID + " " + string(u.Options) }
 
 // withDraft calls f with the draft of an upload in its present version, or a later one.
 // No one else uses the draft meanwhile.
-func (c *draftCache) withDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
-	for {
-		u, err := c.site.Ledger.Uploads().Find(ctx, id)
-		if err != nil {
-			return err
-		}
-		h, err := c.find(ctx, u)
-		if err != nil {
-			return err
-		}
-		again, err := h.withVersion(u, func() error { return f(h, u) })
-		if !again {
-			return err
-		}
-		c.drop(h)
+func (s *Site) withDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
+	u, err := s.Ledger.Uploads().Find(ctx, id)
+	if err != nil {
+		return err
 	}
-}
-
-// withVersion calls f when the draft has the version of the upload. again reports that the
-// draft is outdated, and must be read again.
-func (h *heldDraft) withVersion(u ledger.Upload, f func() error) (again bool, err error) {
+	h, err := s.drafts.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) { return s.readDraft(ctx, u) })
+	if err != nil {
+		return err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.version < u.Version && h.options != string(u.Options) {
-		return true, nil
-	}
 	if err := h.applyEdits(u); err != nil {
-		return false, err
+		return err
 	}
-	return false, f()
+	return f(h, u)
 }
 
 // applyEdits brings the draft to the version of the upload.
@@ -96,39 +104,10 @@ func (h *heldDraft) applyEdits(u ledger.Upload) error {
 	return nil
 }
 
-// find returns the draft of an upload, which it reads if it is not held.
-func (c *draftCache) find(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
-	c.mu.Lock()
-	h := c.of[u.ID]
-	if h != nil {
-		h.used = time.Now()
-	}
-	c.mu.Unlock()
-	if h != nil {
-		return h, nil
-	}
-	found, err, _ := c.flights.Do(fmt.Sprintf("%s %d", u.ID, u.Version), func() (any, error) {
-		h, err := c.read(context.WithoutCancel(ctx), u)
-		if err == nil {
-			c.hold(h)
-			if h.draft.Len() <= companiesAtOnce {
-				c.addKnownCompanies(c.site.queue.ctx, u.ID)
-			} else {
-				c.site.queue.running.Go(func() { c.addKnownCompanies(c.site.queue.ctx, u.ID) })
-			}
-		}
-		return h, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found.(*heldDraft), nil
-}
-
-// read reads an upload as a draft.
-func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
-	h := &heldDraft{upload: u.ID, options: string(u.Options), version: u.Version}
-	err := c.site.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+// readDraft reads an upload as a draft.
+func (s *Site) readDraft(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
+	h := &heldDraft{options: string(u.Options), version: u.Version}
+	err := s.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
 		h.draft, err = importer.OpenDraft(u.File, content, o)
 		return err
 	})
@@ -140,80 +119,37 @@ func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, err
 		return nil, err
 	}
 	h.draft.SetRefused(kept.Refused)
-	h.size = h.draft.Size()
+	if h.draft.Len() <= companiesAtOnce {
+		s.addKnownCompanies(s.queue.ctx, h)
+	} else {
+		s.queue.running.Go(func() { s.addKnownCompanies(s.queue.ctx, h) })
+	}
 	return h, nil
 }
 
-// addKnownCompanies gives the draft what is known of its companies from earlier look-ups.
-func (c *draftCache) addKnownCompanies(ctx context.Context, upload string) {
-	c.mu.Lock()
-	h := c.of[upload]
-	c.mu.Unlock()
-	if h == nil {
-		return
+// learnCompanies gives the draft of an upload, if someone edits it, what was looked up.
+func (s *Site) learnCompanies(ctx context.Context, u ledger.Upload) {
+	if h, ok := s.drafts.Peek(draftKey(u)); ok {
+		s.addKnownCompanies(ctx, h)
 	}
+}
+
+// addKnownCompanies gives a draft what is known of its companies from earlier look-ups.
+func (s *Site) addKnownCompanies(ctx context.Context, h *heldDraft) {
 	h.mu.Lock()
 	refs := h.draft.Refs()
 	h.mu.Unlock()
-	known, err := c.site.Ledger.Companies().Find(ctx, refs)
+	known, err := s.Ledger.Companies().Find(ctx, refs)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.site.Log.Warn("recalling companies failed", "upload", upload, "err", err)
+			s.Log.Warn("recalling companies failed", "err", err)
 		}
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed && h.draft.SetRecords(known) {
+	if h.draft.SetRecords(known) {
 		h.learned++
-	}
-}
-
-// hold keeps a draft, and drops those that were not used for the longest time
-// where all of them are too large.
-func (c *draftCache) hold(h *heldDraft) {
-	c.mu.Lock()
-	h.used = time.Now()
-	if old := c.of[h.upload]; old != nil {
-		c.size -= old.size
-	}
-	c.of[h.upload] = h
-	c.size += h.size
-	var dropped []*heldDraft
-	for c.size > maxDraftsHeld && len(c.of) > 1 {
-		var oldest *heldDraft
-		for _, other := range c.of {
-			if other != h && (oldest == nil || other.used.Before(oldest.used)) {
-				oldest = other
-			}
-		}
-		delete(c.of, oldest.upload)
-		c.size -= oldest.size
-		dropped = append(dropped, oldest)
-	}
-	c.mu.Unlock()
-	for _, old := range dropped {
-		old.close()
-	}
-}
-
-// drop stops holding a draft.
-func (c *draftCache) drop(h *heldDraft) {
-	c.mu.Lock()
-	if c.of[h.upload] == h {
-		delete(c.of, h.upload)
-		c.size -= h.size
-	}
-	c.mu.Unlock()
-	h.close()
-}
-
-func (h *heldDraft) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.closed = true
-		_ = h.draft.Close() // it is in memory
 	}
 }
 
@@ -227,11 +163,5 @@ func columnAt(all []importer.DraftColumn, i int) (importer.DraftColumn, bool) {
 
 // columnName is the name of a column in messages: ours, or the header.
 func columnName(c importer.DraftColumn) string {
-	if c.Label != "" {
-		return c.Label
-	}
-	if c.Header != "" {
-		return c.Header
-	}
-	return "Column " + sheet.ColumnName(c.Index)
+	return cmp.Or(c.Label, c.Header, "Column "+sheet.ColumnName(c.Index))
 }

@@ -293,7 +293,7 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	if err != nil {
 		return fmt.Errorf("keep the quote: %w", err)
 	}
-	p.site.drafts.addKnownCompanies(ctx, u.ID)
+	p.site.learnCompanies(ctx, u)
 	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// It was changed or deleted in the meantime: no one needs this version.
@@ -374,7 +374,7 @@ func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *prepar
 		LookedUp: func(done, total int) {
 			now.enter(stageLooksUp, done, total)
 			if time.Since(learned) >= learnEvery {
-				p.site.drafts.addKnownCompanies(now.ctx, u.ID)
+				p.site.learnCompanies(now.ctx, u)
 				learned = time.Now()
 			}
 		},

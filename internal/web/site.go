@@ -82,7 +82,7 @@ type Site struct {
 	routes      *http.ServeMux // the table of routes
 	handler     http.Handler
 	queue       *prepareQueue
-	drafts      *draftCache
+	drafts      *cache.Cache[string, *heldDraft]
 	uploads     *seats                               // files on their way in
 	figures     *cache.Cache[string, ledger.Figures] // by batch
 	filings     *cache.Cache[string, ledger.Filings]
@@ -112,7 +112,7 @@ func New(c Config) *Site {
 		mailSlots:   make(chan struct{}, mailAtOnce),
 	}
 	s.queue = newPrepareQueue(s)
-	s.drafts = newDraftCache(s)
+	s.drafts = newDrafts()
 	s.routes = s.mux()
 	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)
