@@ -2,10 +2,16 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
@@ -188,3 +194,194 @@ func (p *companyPage) addDueDates() {
 		p.Due = append(p.Due, companyDue{State: state, Due: d})
 	}
 }
+
+var renewalRoutes = []route{
+	{pattern: "GET /renewals", may: viewer, serve: (*Site).renewals},
+	{pattern: "POST /companies/{key}/subscription", may: operator, serve: (*Site).setSubscription},
+	{pattern: "POST /companies/{key}/renewal", may: operator, serve: (*Site).recordRenewal},
+}
+
+// subscriptionStatuses are those of the filing service. Source: spec section 2, Order
+// item.
+var subscriptionStatuses = []string{"active", "canceled", "past_due"}
+
+// renewal is a report that a subscription covers, as pages show it.
+type renewal struct {
+	jobs.Renewal
+	Needs string // why a person should look at it; empty while there is time
+}
+
+// subscriptions are the annual subscriptions of a company.
+type subscriptions struct {
+	Renewals []renewal
+	Orders   []string // of annual reports, which open subscriptions
+	Statuses []string
+}
+
+// loadSubscriptions finds what subscriptions of a company cover.
+func (s *Site) loadSubscriptions(v *request, company string, filings []companyFiling) (*subscriptions, error) {
+	found := &subscriptions{Statuses: subscriptionStatuses}
+	for _, f := range filings {
+		for _, i := range f.Items {
+			if i.Product == filing.AnnualReport && i.OrderID != "" {
+				found.Orders = append(found.Orders, i.OrderID)
+			}
+		}
+	}
+	var err error
+	found.Renewals, err = s.loadRenewals(v, company)
+	return found, err
+}
+
+func (s *Site) loadRenewals(v *request, company string) ([]renewal, error) {
+	all, err := jobs.Renewals(v.ctx(), s.Ledger, season.Builtin(), company)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]renewal, len(all))
+	for i, r := range all {
+		shown[i] = renewal{r, r.Missing(time.Now())}
+	}
+	return shown, nil
+}
+
+// renewalsOnPage is how many reports the page of renewals lists.
+const renewalsOnPage = 200
+
+// renewals lists the covered reports that need attention.
+func (s *Site) renewals(v *request) error {
+	all, err := s.loadRenewals(v, "")
+	if err != nil {
+		return err
+	}
+	late := slices.DeleteFunc(slices.Clone(all), func(r renewal) bool { return r.Needs == "" })
+	shown, _ := firstOf(late, renewalsOnPage)
+	return v.show("renewals.html", "Renewals", struct {
+		Renewals []renewal
+		Waiting  int // for a renewal, with time left
+		More     int
+	}{shown, len(all) - len(late), len(late) - len(shown)})
+}
+
+// setSubscription records the status of a subscription that a person has looked up.
+func (s *Site) setSubscription(v *request) error {
+	order, status := v.r.PostForm.Get("order"), v.r.PostForm.Get("status")
+	if !slices.Contains(subscriptionStatuses, status) {
+		return badRequest("Choose a status. Nothing was changed.")
+	}
+	note := cmp.Or(strings.TrimSpace(shortened(v.r.PostForm.Get("note"), noteLength)), "looked up by a person")
+	err := s.Ledger.Subscriptions().SetStatus(v.withAudit("subscription", order, note+": "+status), order, status)
+	if errors.Is(err, ledger.ErrNoSubscription) {
+		return badRequest("No annual report has the order ID %s. Nothing was changed.", order)
+	}
+	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "The subscription of order %s is %s.", order,
+		strings.ReplaceAll(status, "_", " "))
+}
+
+// recordRenewal records the order that renews a covered report.
+func (s *Site) recordRenewal(v *request) error {
+	order := strings.TrimSpace(v.r.PostForm.Get("order"))
+	row, err := strconv.ParseInt(v.r.PostForm.Get("row"), 10, 64)
+	if err != nil || order == "" || len(order) > noteLength {
+		return badRequest("Enter the order ID of the renewal. Nothing was changed.")
+	}
+	err = s.Ledger.Subscriptions().Renew(v.withAudit("renewal", order, ""), row, order)
+	switch {
+	case errors.Is(err, ledger.ErrNotCovered):
+		return badRequest("This report does not wait for a renewal any more. Nothing was changed.")
+	case errors.Is(err, ledger.ErrOrderTaken):
+		return badRequest("The order %s belongs to another row. Nothing was changed.", order)
+	}
+	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.", order)
+}
+
+var searchRoutes = []route{
+	{pattern: "GET /search", may: viewer, serve: (*Site).search},
+}
+
+// searchPage is what was found, by kind.
+type searchPage struct {
+	Search    string
+	Companies []ledger.ListedCompany
+	Clients   []string
+	Orders    []foundRow
+	Batches   []ledger.Batch
+	Uploads   []ledger.Upload
+	More      bool // there are more companies
+}
+
+// foundRow is a row that was found by its order.
+type foundRow struct {
+	ledger.Row
+	File, Name, Text string
+}
+
+const (
+	foundCompanies = 50
+	foundOthers    = 20
+)
+
+// Nothing reports whether nothing was found.
+func (p *searchPage) Nothing() bool {
+	return len(p.Companies)+len(p.Clients)+len(p.Orders)+len(p.Batches)+len(p.Uploads) == 0
+}
+
+// search finds companies, clients, orders, batches and uploads.
+func (s *Site) search(v *request) error {
+	ctx := v.ctx()
+	p := &searchPage{Search: strings.TrimSpace(shortened(v.r.URL.Query().Get("q"), 200))}
+	if p.Search == "" {
+		return v.show("search.html", "Search", p)
+	}
+	var batches []ledger.Batch
+	var uploads []ledger.Upload
+	companies := s.Ledger.Companies()
+	err := errors.Join(
+		load(&p.Companies)(companies.Search(ctx, p.Search, foundCompanies+1)),
+		load(&p.Clients)(companies.Clients(ctx, p.Search, foundOthers)),
+		load(&p.Orders)(s.findOrders(ctx, p.Search)),
+		load(&batches)(s.Ledger.Batches(ctx)),
+		load(&uploads)(s.Ledger.Uploads().List(ctx)))
+	if err != nil {
+		return err
+	}
+	p.Companies, p.More = firstOf(p.Companies, foundCompanies)
+	f := batchFilter{Search: p.Search}
+	for _, b := range batches {
+		if b.Open && f.matches(b) && len(p.Batches) < foundOthers {
+			p.Batches = append(p.Batches, b)
+		}
+	}
+	for _, u := range uploads {
+		if strings.Contains(strings.ToLower(u.File), strings.ToLower(p.Search)) && len(p.Uploads) < foundOthers {
+			p.Uploads = append(p.Uploads, u)
+		}
+	}
+	return v.show("search.html", "Search: "+p.Search, p)
+}
+
+// findOrders lists the rows that have the order.
+func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
+	rows, err := s.Ledger.RowsWithOrder(ctx, order)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	names, err := s.Ledger.CompanyNames(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		b, err := s.Ledger.Batch(ctx, r.Batch)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, foundRow{Row: r, File: b.File, Name: names[r.ID], Text: text.Line(report.Message(&r))})
+	}
+	return all, nil
+}
+
+// companyPath is the address of the page of a company.
+func companyPath(key string) string { return "/companies/" + url.PathEscape(key) }
+
+// clientPath is the address of the batches of a client.
+func clientPath(name string) string { return address("/", "client", name) + "#batches" }

@@ -2,9 +2,11 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -251,3 +254,262 @@ func legibleBody(body []byte) string {
 	}
 	return legible(pretty.String())
 }
+
+// rowList is a page of a batch's rows.
+type rowList struct {
+	Base    string // the page that it stands on
+	Show    string
+	Search  string
+	Tabs    tabs
+	Columns []string // the headers
+	Rows    []listedRow
+	Pager   pager
+}
+
+type tabs struct {
+	Label string
+	Tabs  []tab
+}
+
+type tab struct {
+	Path, Name, Class string
+	Count             int
+	Current           bool
+
+	Show    string // names it where its count follows the rows
+	Follows bool
+	Hidden  bool // until there are some
+}
+
+type pager struct {
+	From, To, Total int
+	Newer, Older    string
+}
+
+// listedRow is a row as a list shows it.
+type listedRow struct {
+	ledger.Row
+	Cells  []listedCell
+	Absent []absence // faults of cells that the sheet has no column for
+	Text   string    // what happened and what to do
+	Name   string    // the company, as far as the sheet tells it
+	Orders []string
+}
+
+type listedCell struct {
+	Text    string
+	Header  string
+	Letter  string
+	Index   int
+	Secret  bool
+	Fault   string
+	Warning bool
+}
+
+type absence struct{ Header, Fault string }
+
+const rowsOnPage = 50
+
+// shows are the parts of a batch that can be listed, in their order.
+var shows = []struct {
+	name, title string
+	query       ledger.RowQuery
+}{
+	{"", "All", ledger.RowQuery{}},
+	{"problems", "Needs attention", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Rejected}}},
+	{"ready", "Ready", ledger.RowQuery{Results: []filing.Result{filing.Ready, filing.Placing}}},
+	{"placed", "Placed", ledger.RowQuery{Results: []filing.Result{filing.Placed}}},
+	{"exists", "Exists", ledger.RowQuery{Results: []filing.Result{filing.Exists}}},
+	{"uncertain", "Uncertain", ledger.RowQuery{Results: []filing.Result{filing.Uncertain}}},
+	{"skipped", "Skipped", ledger.RowQuery{Results: []filing.Result{filing.Skipped}}},
+	{"canceled", "Canceled", ledger.RowQuery{Results: []filing.Result{filing.Canceled}}},
+	{"before", "Ready, ordered before", ledger.RowQuery{Before: true}},
+	{"notes", "Warnings", ledger.RowQuery{Warned: true}},
+	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
+}
+
+// listRows reads the rows that the address asks for.
+func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowList, error) {
+	ask := v.r.URL.Query()
+	list := &rowList{
+		Base:    "/batches/" + b.ID,
+		Show:    ask.Get("show"),
+		Search:  shortened(ask.Get("q"), 200),
+		Columns: b.Columns,
+	}
+	at := slices.IndexFunc(shows, func(one struct {
+		name, title string
+		query       ledger.RowQuery
+	}) bool {
+		return one.name == list.Show
+	})
+	if at < 0 {
+		return nil, errNoPage
+	}
+	if err := s.tabs(v, list, b, counts); err != nil {
+		return nil, err
+	}
+	q := shows[at].query
+	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
+	q.Limit = rowsOnPage + 1 // one more shows whether there are more
+	q.After, _ = strconv.Atoi(ask.Get("after"))
+	from, _ := strconv.Atoi(ask.Get("from")) // rows before this page, only shown
+	from = max(0, from)
+	var rows []ledger.Row
+	if list.Search != "" || list.count() > 0 { // to find that there are none takes as long as to read them all
+		var err error
+		if rows, _, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
+			return nil, err
+		}
+	}
+	rows, more := firstOf(rows, rowsOnPage)
+	for _, r := range rows {
+		listed, err := listed(b, r)
+		if err != nil {
+			return nil, err
+		}
+		list.Rows = append(list.Rows, listed)
+	}
+	list.Pager = pager{From: min(from+1, from+len(rows)), To: from + len(rows)}
+	switch {
+	case list.Search == "":
+		list.Pager.Total = list.count()
+	// how many are found is known where the last of them is; to count the
+	// others takes as long as to find them
+	case !more:
+		list.Pager.Total = list.Pager.To
+	}
+	if more {
+		list.Pager.Older = list.path(list.Show, rows[len(rows)-1].Number, from+len(rows))
+	}
+	if q.After > 0 {
+		list.Pager.Newer = list.path(list.Show, 0, 0)
+	}
+	return list, nil
+}
+
+// count is how many rows the present tab has.
+func (l *rowList) count() int {
+	for _, t := range l.Tabs.Tabs {
+		if t.Current {
+			return t.Count
+		}
+	}
+	return 0
+}
+
+func (l *rowList) path(show string, after, from int) string {
+	if after == 0 {
+		return address(l.Base, "show", show, "q", l.Search) + "#rows"
+	}
+	return address(l.Base, "show", show, "q", l.Search, "after", strconv.Itoa(after), "from", strconv.Itoa(from)) + "#rows"
+}
+
+// tallyOf counts the rows of the parts that their results tell, by the part's name.
+func tallyOf(counts ledger.Counts) map[string]int {
+	tally := map[string]int{"": counts.Total()}
+	for _, one := range shows {
+		for _, r := range one.query.Results {
+			tally[one.name] += counts[r]
+		}
+	}
+	return tally
+}
+
+// tabs counts the parts that there are. Those of a batch that is placed follow it
+// from there on: one that is empty may fill.
+func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
+	l.Tabs.Label = "Rows by result"
+	tally := tallyOf(counts)
+	for _, one := range shows {
+		n, told := tally[one.name]
+		if !told && (one.name != "before" || !b.Open && counts[filing.Ready] > 0) {
+			q := one.query
+			q.Batch = b.ID
+			var err error
+			if _, n, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
+				return err
+			}
+		}
+		follows, hidden := told && b.Open, n == 0 && one.name != "" && one.name != l.Show
+		if hidden && !follows {
+			continue
+		}
+		class := ""
+		if len(one.query.Results) > 0 {
+			class = string(one.query.Results[0])
+		}
+		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{
+			Path:    (&rowList{Base: l.Base}).path(one.name, 0, 0),
+			Name:    one.title,
+			Class:   class,
+			Count:   n,
+			Current: one.name == l.Show,
+			Show:    one.name,
+			Follows: follows,
+			Hidden:  hidden,
+		})
+	}
+	return nil
+}
+
+// listed is a row as a list, or its own page, shows it.
+func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
+	cells, err := sheet.DecodeCells(r.Cells)
+	if err != nil {
+		return listedRow{}, fmt.Errorf("read the cells of row %d: %w", r.Number, err)
+	}
+	row := listedRow{Row: r, Text: report.Message(&r)}
+	names := make(map[string]string) // by field
+	for i := range max(len(b.Columns), len(cells)) {
+		cell := listedCell{Index: i, Letter: sheet.ColumnName(i)}
+		if i < len(b.Columns) {
+			cell.Header = b.Columns[i]
+		}
+		if i < len(cells) {
+			cell.Text = cells[i].Text
+		}
+		if i < len(b.Fields) {
+			cell.Secret = b.Fields[i] == secretField
+			names[b.Fields[i]] = cell.Text
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	for _, field := range nameFields {
+		row.Name = cmp.Or(row.Name, names[field])
+	}
+	for _, f := range r.Faults {
+		switch {
+		case f.Column >= 0 && f.Column < len(row.Cells):
+			cell := &row.Cells[f.Column]
+			if cell.Fault != "" {
+				cell.Fault += "; "
+			} else {
+				cell.Warning = true
+			}
+			cell.Fault += f.Message
+			cell.Warning = cell.Warning && f.Warning
+		case f.Header != "" && f.Elsewhere == nil:
+			row.Absent = append(row.Absent, absence{f.Header, f.Message})
+		}
+	}
+	for _, i := range r.Items {
+		if i.OrderID != "" {
+			row.Orders = append(row.Orders, i.OrderID)
+		}
+	}
+	return row, nil
+}
+
+// nameFields are those by which a person knows a company, the best first.
+var nameFields = []string{"company.legalName", "companyId"}
+
+// Stopped reports whether a filing of the row stopped with an exception.
+func (r listedRow) Stopped() bool {
+	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool {
+		return i.Exception != 0
+	})
+}
+
+// secretField is the service's field of Social Security numbers.
+const secretField = "ein.responsiblePartySsn"

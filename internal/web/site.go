@@ -60,7 +60,6 @@ type Settings struct {
 	FeesFile string  // "" for the built-in ones
 	Places   bool    // this process places orders itself
 	Targets  []string
-	TellsOf  []string // kinds of notifications
 	HookPath string   // where events are taken
 	HookKey  bool     // the environment holds a signing secret of events
 	Groups   []string // the groups of the sign-in provider that have roles, as GROUP=ROLE

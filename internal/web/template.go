@@ -64,7 +64,6 @@ var functions = template.FuncMap{
 	"when":         func(t time.Time) template.HTML { return timeElement(t, "datetime") },
 	"day":          func(t time.Time) template.HTML { return timeElement(t, "date") },
 	"date":         dateElement,
-	"shortdate":    func(t time.Time) string { return t.UTC().Format("Jan 2, 2006") },
 	"ago":          func(t time.Time) template.HTML { return timeElement(t, "ago") },
 	"title":        func(p filing.Product) string { return text.Capital(p.Title()) },
 	"product":      func(p filing.Product) string { return p.Title() },
@@ -98,11 +97,8 @@ func timeElement(t time.Time, how string) template.HTML {
 	}
 	t = t.UTC()
 	shown := t.Format("2006-01-02 15:04 UTC")
-	switch how {
-	case "date":
+	if how == "date" {
 		shown = t.Format("2006-01-02")
-	case "time":
-		shown = t.Format("15:04 UTC")
 	}
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" data-local="` + how + `">` + shown +
 		`</time>`)

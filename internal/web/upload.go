@@ -1,20 +1,30 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -210,4 +220,310 @@ func (f *upload) readError(err error) error {
 			fmt.Sprintf("%s has more than %d MiB. Nothing was saved. Split the file.", f.name, large.Limit>>20)}
 	}
 	return err
+}
+
+var sheetRoutes = []route{
+	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
+	{pattern: "GET /sheets/{sheet}", may: viewer, serve: ofUpload((*Site).sheetPage)},
+	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: ofUpload((*Site).highlightedSheet)},
+	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: ofUpload((*Site).columnsPage)},
+	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: ofUnchanged((*Site).changeColumnMapping)},
+	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: ofUnchanged((*Site).quoteAgain)},
+	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: (*Site).submit},
+	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: ofUpload((*Site).deleteUpload)},
+	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
+}
+
+// sheetPage is the page of an upload.
+type sheetPage struct {
+	Upload   ledger.Upload
+	Reading  readOptions
+	Survey   *importer.Survey
+	Problem  string // why it cannot be read as a sheet of filings
+	Products []filing.Product
+	States   []filing.State
+	Columns  []surveyedColumn
+	More     int                   // columns that are not shown
+	Fields   []importer.ColumnInfo // that a column can be mapped to
+	Steps    []step
+	State    gridState             // of its preparation
+	Batch    *ledger.Batch         // it was submitted as
+	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
+	Grid     bool
+	TooLarge bool // for the grid
+}
+
+// ApprovePath is the page of the next step.
+func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/approve" }
+
+// Waits reports whether it was submitted and waits for approval.
+func (p *sheetPage) Waits() bool {
+	return p.Batch != nil && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded
+}
+
+// step is one of the steps from the upload to the results.
+type step struct {
+	Name, Path    string
+	Done, Current bool
+	Partial       bool // ended, but something is left for a person
+}
+
+// steps are the steps of a page; at is the current one.
+func steps(at int) []step {
+	all := make([]step, 0, 4)
+	for i, name := range []string{"Upload", "Fix", "Approve", "Results"} {
+		all = append(all, step{Name: name, Done: i < at, Current: i == at})
+	}
+	return all
+}
+
+func (s *Site) sheetPage(v *request, u ledger.Upload) error {
+	ctx := v.ctx()
+	p, err := s.surveyUpload(v, u)
+	var format *sheet.FormatError
+	switch {
+	case errors.As(err, &format):
+		p.Problem = err.Error()
+		return v.show("upload.html", u.File, p)
+	case err != nil:
+		return err
+	}
+	history, err := s.Ledger.Approvals().DraftHistory(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	p.Refusal = refusalOf(history)
+	if p.Survey.Err != nil {
+		p.Problem = p.Survey.Err.Error()
+		return v.show("upload.html", u.File, p)
+	}
+	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
+		return v.redirect("/sheets/" + u.ID + "/columns")
+	}
+	p.TooLarge = v.r.URL.Query().Has("large") // as the grid was told
+	p.Grid = !p.TooLarge
+	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil { // a small sheet is read by then
+		return err
+	}
+	p.Upload, p.State = u, s.gridState(u)
+	if len(u.Quote) > 0 {
+		b, err := s.Ledger.Batch(ctx, u.Batch)
+		if err != nil {
+			return err
+		}
+		if b.Open {
+			p.Batch, p.Steps, p.Grid = &b, steps(3), false
+		}
+	}
+	return v.show("upload.html", u.File, p)
+}
+
+// findUpload finds the upload of a page. An upload is deleted when it is submitted,
+// so a person who goes back in the browser may ask for a deleted one.
+func (s *Site) findUpload(v *request) (ledger.Upload, error) {
+	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return u, errNoSheet
+	}
+	return u, err
+}
+
+var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
+	"Nothing was changed. The upload was submitted or deleted, perhaps in another window. Submitted spreadsheets " +
+		"are in the list of batches."}
+
+// findUnchanged finds the upload that a form changes, in the version that the form
+// was made from.
+func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
+	u, err := s.findUpload(v)
+	if err != nil {
+		return u, err
+	}
+	if v.r.PostForm.Get("version") != strconv.Itoa(u.Version) {
+		return u, ledger.ErrStale
+	}
+	return u, nil
+}
+
+// quoteAgain prepares and quotes an upload again.
+func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
+	switch submitted, err := s.isOpen(v.ctx(), u.Batch); {
+	case err != nil:
+		return err
+	case submitted: // its rows and cost stay as they are during the approval
+		return v.alreadySubmitted(u.Batch)
+	}
+	s.queue.forget(u.ID)
+	if u.Batch != "" {
+		err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
+		if err != nil && !errors.Is(err, ledger.ErrNotPrepared) {
+			return err
+		}
+	}
+	return v.redirect("/sheets/" + u.ID)
+}
+
+// errSubmitStale refuses to submit a spreadsheet that changed after the page was shown.
+var errSubmitStale = &httpError{
+	http.StatusConflict, "Someone changed the spreadsheet in the meantime",
+	"Nothing was submitted, and nothing was ordered. Every saved change is kept. Go back, refresh the page, and " +
+		"review the rows and the cost before you submit again.",
+}
+
+// submit submits a prepared batch: its orders are placed, or wait for a second
+// person.
+func (s *Site) submit(v *request) error {
+	err := s.submitUpload(v)
+	if errors.Is(err, ledger.ErrStale) {
+		return errSubmitStale
+	}
+	return err
+}
+
+func (s *Site) submitUpload(v *request) error {
+	u, err := s.findUnchanged(v)
+	if err != nil {
+		return err
+	}
+	if u.Batch == "" {
+		return ledger.ErrStale
+	}
+	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
+	if err != nil {
+		return err
+	}
+	if b.Canceled {
+		return v.leadTo("/batches/"+b.ID, "warn", "%s. Nothing was sent. An operator can make its canceled rows ready again.",
+			report.CanceledText(b))
+	}
+	if b.Open {
+		return v.alreadySubmitted(b.ID)
+	}
+	was, err := quoteOf(u)
+	if err != nil {
+		return err
+	}
+	q := s.quote(v.ctx(), u.Batch, intake.Quoting{})
+	if was != nil {
+		q.Notes = was.Notes
+	}
+	if q.Problem != "" {
+		if _, err := s.findUnchanged(v); err != nil {
+			return err // its batch was dropped meanwhile, which is why there is no cost
+		}
+		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
+	}
+	if err := s.checkedWarnings(v, b); err != nil {
+		return err
+	}
+	if q.Plan != v.r.PostForm.Get("plan") {
+		body, err := json.Marshal(q)
+		if err != nil {
+			return fmt.Errorf("keep the quote: %w", err)
+		}
+		err = s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
+		if errors.Is(err, ledger.ErrNotPrepared) {
+			return ledger.ErrStale
+		}
+		if err != nil {
+			return err
+		}
+		return v.leadTo("/sheets/"+u.ID+"/approve", "warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
+			q.TotalText())
+	}
+	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
+		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
+	if errors.Is(err, ledger.ErrSubmitted) {
+		return v.alreadySubmitted(u.Batch)
+	}
+	if err != nil {
+		return err
+	}
+	if waits {
+		v.flash("ok", "Submitted for approval. Nothing is sent before it is approved. Approvers see it under "+
+			"actions needed, and get a message with a link where notifications are set up.")
+	} else {
+		v.flash("ok", "Submitted. The orders are being placed.")
+	}
+	return v.redirect("/batches/" + u.Batch)
+}
+
+// alreadySubmitted leads to the batch that a spreadsheet was submitted as. A draft of
+// it stays: an approver may send it back, and an old one is pruned.
+func (v *request) alreadySubmitted(batch string) error {
+	return v.leadTo("/batches/"+batch, "note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
+}
+
+var errDeleteSubmitted = &httpError{
+	http.StatusConflict, "This spreadsheet was submitted",
+	"Nothing was deleted. Its batch waits for approval, and its orders are placed once it is approved. To stop it, " +
+		"cancel the batch, or ask an approver to reject it.",
+}
+
+func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
+	note := "not submitted"
+	submitted, err := s.isOpen(v.ctx(), u.Batch)
+	if err != nil {
+		return err
+	}
+	if submitted {
+		note = "batch " + u.Batch + " stays"
+	}
+	err = s.Ledger.Uploads().Delete(v.withAudit("delete-upload", u.File, note), u.ID)
+	if errors.Is(err, ledger.ErrSubmitted) {
+		return errDeleteSubmitted
+	}
+	if err != nil {
+		return err
+	}
+	// A command may have opened it meanwhile: what it is now says what was ordered.
+	if submitted, err = s.isOpen(v.ctx(), u.Batch); err != nil {
+		return err
+	}
+	if submitted {
+		return v.leadTo("/batches/"+u.Batch, "ok", "Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
+	}
+	return v.leadTo("/", "ok", "Deleted %s. Nothing was ordered from it.", u.File)
+}
+
+// isOpen reports whether a batch was submitted; "" and one that is gone were not.
+func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
+	if batch == "" {
+		return false, nil
+	}
+	b, err := s.Ledger.Batch(ctx, batch)
+	if errors.Is(err, ledger.ErrNotFound) {
+		err = nil
+	}
+	return b.Open, err
+}
+
+// highlightedSheet downloads the spreadsheet with its errors highlighted.
+func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
+	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
+		err := s.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
+			im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+			if err != nil {
+				return badRequest("%s", err)
+			}
+			defer im.Close()
+			return im.WriteChecked(v.ctx(), path)
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return badRequest("%s has no cells with errors to highlight.", u.File)
+		}
+		return v.record("", "download", u.ID, "spreadsheet with errors highlighted")
+	})
+}
+
+// downloadTemplate downloads an empty template.
+func (s *Site) downloadTemplate(v *request) error {
+	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
+	if !slices.Contains(importer.Templates(), product) {
+		return errNoPage
+	}
+	return v.download(string(product)+".xlsx", func(path string) error { return importer.WriteTemplate(product, path) })
 }
