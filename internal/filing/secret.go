@@ -57,18 +57,6 @@ func HideSSNsInID(text string) string { return hide(text, true, starred) }
 // is not allowed: "clients xxx-xx-1120.xlsx".
 func HideSSNsInName(name string) string { return hide(name, false, "xxx-xx-") }
 
-// FindSSNs returns the byte offsets between which the numbers stand that HideSSNs
-// hides, or HideSSNsInID if isID.
-func FindSSNs(text string, isID bool) (spans [][2]int) {
-	if !mayHoldSSN(text) {
-		return nil
-	}
-	for _, f := range findSSNs(text, isID) {
-		spans = append(spans, [2]int{f.start, f.end})
-	}
-	return spans
-}
-
 // starred stands for the five digits that are not shown.
 const starred = "***-**-"
 
@@ -78,37 +66,31 @@ func MaskSSN(text string) string {
 	if text == "" || strings.HasPrefix(text, "***") {
 		return text // of a results workbook that is uploaded again
 	}
-	digits := make([]byte, 0, 9)
-	for _, r := range text {
-		if d, ok := digitOf(r); ok {
-			digits = append(digits, d)
-		}
-	}
+	digits := plainDigits(text)
 	if len(digits) != 9 {
 		return "***"
 	}
-	return starred + string(digits[5:])
+	return starred + digits[5:]
 }
+
+// plainDigits returns the digits of a text in ASCII.
+func plainDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if d, is := digitOf(r); is {
+			return d
+		}
+		return -1
+	}, text)
+}
+
+// ssnHeader matches a folded header of a column of Social Security numbers.
+var ssnHeader = regexp.MustCompile(`^ss(n|no|num|number)?$|socialsecurity|socsec|social(no|num)$`)
 
 // IsSSNHeader recognizes the header of a column of Social Security numbers or
 // ITINs, however it is worded: "Owner's SSN", "ssn_number", "Soc. Sec. No.".
 // Letters within a word make none: "Business Name" is a name.
 func IsSSNHeader(header string) bool {
-	folded := FoldName(header)
-	for _, whole := range []string{"ss", "ssn", "ssno", "ssnum", "ssnumber"} {
-		if folded == whole {
-			return true
-		}
-	}
-	for _, part := range []string{"socialsecurity", "socsec"} {
-		if strings.Contains(folded, part) {
-			return true
-		}
-	}
-	if strings.HasSuffix(folded, "socialno") || strings.HasSuffix(folded, "socialnum") {
-		return true
-	}
-	return slices.ContainsFunc(words(header), func(word string) bool {
+	return ssnHeader.MatchString(FoldName(header)) || slices.ContainsFunc(words(header), func(word string) bool {
 		return strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") || word == "itin" || word == "itins"
 	})
 }
@@ -182,40 +164,27 @@ func isDashedEIN(text string) bool {
 }
 
 func hide(text string, isID bool, stars string) string {
-	if !mayHoldSSN(text) {
-		return text
-	}
-	found := findSSNs(text, isID)
+	found := FindSSNs(text, isID)
 	if found == nil {
 		return text
 	}
 	var b strings.Builder
 	from := 0
-	for _, f := range found {
-		b.WriteString(text[from:f.start])
-		b.WriteString(stars)
-		b.Write(f.last[:])
-		from = f.end
+	for _, span := range found {
+		digits := plainDigits(text[span[0]:span[1]])
+		b.WriteString(text[from:span[0]] + stars + digits[len(digits)-4:])
+		from = span[1]
 	}
 	b.WriteString(text[from:])
 	return b.String()
 }
 
-// mayHoldSSN reports whether a text has seven digits, or characters that may be
-// digits of another script. It spares nearly every cell the search.
+// mayHoldSSN reports whether a text has seven digits. It spares nearly every cell
+// the search.
 func mayHoldSSN(text string) bool {
 	digits := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c >= utf8.RuneSelf:
-			digits = max(digits, 1)
-			return strings.ContainsFunc(text, func(r rune) bool {
-				if _, is := digitOf(r); is {
-					digits++
-				}
-				return digits > 7
-			})
-		case c >= '0' && c <= '9':
+	for _, r := range text {
+		if _, is := digitOf(r); is {
 			if digits++; digits == 7 {
 				return true
 			}
@@ -225,26 +194,21 @@ func mayHoldSSN(text string) bool {
 }
 
 // digitOf returns the ASCII digit of a character: "５" and "٥" are a five.
-func digitOf(r rune) (byte, bool) {
+func digitOf(r rune) (digit rune, ok bool) {
 	switch {
 	case r >= '0' && r <= '9':
-		return byte(r), true
+		return r, true
 	case r < utf8.RuneSelf:
 		return 0, false
-	case unicode.Is(unicode.Nd, r):
-		for _, t := range unicode.Nd.R16 { // each range begins with a zero
-			if r >= rune(t.Lo) && r <= rune(t.Hi) {
-				return '0' + byte((r-rune(t.Lo))%10), true
-			}
+	case unicode.Is(unicode.Nd, r): // the digits of each script follow each other from its zero on
+		n := rune(0)
+		for unicode.Is(unicode.Nd, r-n-1) {
+			n++
 		}
-		for _, t := range unicode.Nd.R32 {
-			if r >= rune(t.Lo) && r <= rune(t.Hi) {
-				return '0' + byte((r-rune(t.Lo))%10), true
-			}
-		}
+		return '0' + n%10, true
 	case unicode.Is(unicode.No, r): // superscripts, circled digits
 		if plain := norm.NFKC.String(string(r)); len(plain) == 1 && plain[0] >= '0' && plain[0] <= '9' {
-			return plain[0], true
+			return rune(plain[0]), true
 		}
 	}
 	return 0, false
@@ -254,8 +218,7 @@ func digitOf(r rune) (byte, bool) {
 // them from those before.
 type digits struct {
 	start, end int // in bytes of the text
-	n          int // how many there are
-	value      [9]byte
+	value      string
 	gap        gap
 	point      bool // a single dot stands before them
 }
@@ -264,51 +227,31 @@ type digits struct {
 type gap uint8
 
 const (
-	loose gap = iota // blanks, commas, or a colon: two numbers as well as one
+	apart gap = iota // anything else
+	loose            // blanks, commas, or a colon: two numbers as well as one
 	tight            // dashes, dots, slashes and the like: parts of one number
 )
-
-// found is a number in a text.
-type found struct {
-	start, end int
-	last       [4]byte
-}
 
 // maxGap is how many characters may stand between the parts of a number.
 const maxGap = 3
 
-// findSSNs goes through a text once. Groups of digits with no more than a few
-// separators between them are looked at together. It runs for every cell of a
-// file of a million rows: where there is none, nothing is allocated.
-func findSSNs(text string, isID bool) (all []found) {
-	var room [16]digits
-	run := room[:0]
-	between, g, dots := 0, loose, 0
+// digitsIn returns the groups of digits of a text.
+func digitsIn(text string) (all []digits) {
+	between, dots, g := maxGap+1, 0, loose // since the last digit
 	for i, r := range text {
-		d, is := digitOf(r)
+		_, is := digitOf(r)
 		switch {
 		case is:
-			if len(run) == 0 || between > 0 {
-				if len(run) == cap(room[:]) { // a list of numbers: the last few may begin one
-					var next int
-					all, next = ssnsIn(all, text, run, len(run)-maxParts, isID)
-					run = run[:copy(run, run[next:])]
-				}
-				run = append(run, digits{start: i, gap: g, point: between == 1 && dots == 1})
+			if between > maxGap {
+				g = apart
 			}
-			last := &run[len(run)-1]
-			if last.n < len(last.value) {
-				last.value[last.n] = d
+			if between > 0 {
+				all = append(all, digits{start: i, gap: g, point: g != apart && between == 1 && dots == 1})
 			}
-			last.n++
-			last.end = i + utf8.RuneLen(r)
-			between, g, dots = 0, loose, 0
-			continue
-		case len(run) == 0 || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Mn, r):
-			continue // what cannot be seen parts nothing
-		}
-		switch {
-		case unicode.IsSpace(r), r == ',', r == ':', r == ';':
+			all[len(all)-1].end = i + utf8.RuneLen(r)
+			between, dots, g = 0, 0, loose
+		case unicode.In(r, unicode.Cf, unicode.Mn): // what cannot be seen parts nothing
+		case unicode.IsSpace(r), strings.ContainsRune(",:;", r):
 			between++
 		case unicode.In(r, unicode.Pd, unicode.Pc), strings.ContainsRune("./\\·•*#|~−⁄．／", r):
 			between++
@@ -319,98 +262,73 @@ func findSSNs(text string, isID bool) (all []found) {
 		default:
 			between = maxGap + 1
 		}
-		if between > maxGap {
-			all, _ = ssnsIn(all, text, run, len(run), isID)
-			run = run[:0]
-			between, g, dots = 0, loose, 0
-		}
 	}
-	all, _ = ssnsIn(all, text, run, len(run), isID)
+	for i := range all {
+		all[i].value = plainDigits(text[all[i].start:all[i].end])
+	}
 	return all
 }
 
-// maxParts is of how many groups a number may consist, digit by digit.
-const maxParts = 9
-
-// ssnsIn adds the numbers that begin in a run of groups before the end-th, and
-// returns where it stopped.
-func ssnsIn(all []found, text string, run []digits, end int, isID bool) ([]found, int) {
-	i := 0
-	for i < end {
-		n := shapedAt(run[i:])
-		if n == 0 && run[i].n <= 9 {
-			n = bareAt(text, run, i, isID)
-		}
+// FindSSNs returns the byte offsets between which the numbers stand that HideSSNs
+// hides, or HideSSNsInID if isID.
+func FindSSNs(text string, isID bool) (spans [][2]int) {
+	if !mayHoldSSN(text) {
+		return nil
+	}
+	all := digitsIn(text)
+	for i := 0; i < len(all); {
+		n := shapedAt(all[i:])
 		if n == 0 {
-			i++
-			continue
+			n = bareAt(text, all, i, isID)
 		}
-		f := found{start: run[i].start, end: run[i+n-1].end}
-		whole, count := joined(run[i : i+n])
-		copy(f.last[:], whole[count-len(f.last):count])
-		all = append(all, f)
-		i += n
+		if n > 0 {
+			spans = append(spans, [2]int{all[i].start, all[i+n-1].end})
+		}
+		i += max(n, 1)
 	}
-	return all, i
+	return spans
 }
 
-// joined are the digits of groups that have nine together at most.
-func joined(run []digits) (all [9]byte, n int) {
-	for i := range run {
-		n += copy(all[n:], run[i].value[:run[i].n])
-	}
-	return all, n
-}
-
-// shapedAt reports how many groups at the beginning of a run are a number by
-// their lengths.
-func shapedAt(run []digits) int {
-	long := func(i, n int) bool { return i < len(run) && run[i].n == n }
-	can := func(n int) bool {
-		all, _ := joined(run[:n])
-		return issued(all)
+// shapedAt reports how many of the first groups are a number by their lengths.
+func shapedAt(all []digits) int {
+	long := func(i, n int) bool {
+		return i < len(all) && len(all[i].value) == n && (i == 0 || all[i].gap != apart)
 	}
 	switch {
 	case long(0, 3) && long(1, 2) && long(2, 4):
-		first, second := &run[1], &run[2]
-		switch {
-		case first.gap == tight && second.gap == tight:
-			return 3
-		case first.point || second.point: // "146.16 3490" are two decimals
-		case can(3):
+		first, second := &all[1], &all[2]
+		if first.gap == tight && second.gap == tight ||
+			// "146.16 3490" are two decimals.
+			!first.point && !second.point && issued(all[0].value+first.value+second.value) {
 			return 3
 		}
-	case long(0, 3) && long(1, 6) && !run[1].point && can(2):
-		if len(run) > 2 && run[2].gap == tight { // "150-031260-001" is a part of something
-			return 0
+	case long(0, 3) && long(1, 6) && !all[1].point && issued(all[0].value+all[1].value):
+		if len(all) == 2 || all[2].gap != tight { // "150-031260-001" is a part of something
+			return 2
 		}
-		return 2
 	}
 	return 0
 }
 
 // bareAt reports how many groups from the i-th on are a number because a word
 // before them says so, or because nine digits stand together.
-func bareAt(text string, run []digits, i int, isID bool) int {
-	before := text[:run[i].start]
-	if i == 0 {
-		total := 0
-		for n := range run {
-			if total += run[n].n; total < 9 && n+1 < len(run) {
-				continue
-			}
-			if (total == 9 || (n == 0 && (total == 7 || total == 8))) && saysSSN(before) {
-				return n + 1
-			}
-			break
+func bareAt(text string, all []digits, i int, isID bool) int {
+	d := &all[i]
+	before := text[:d.start]
+	if d.gap == apart {
+		n, total := 1, len(d.value)
+		for ; total < 9 && i+n < len(all) && all[i+n].gap != apart; n++ {
+			total += len(all[i+n].value)
+		}
+		if (total == 9 || n == 1 && (total == 7 || total == 8)) && saysSSN(before) {
+			return n
 		}
 	}
-	d := &run[i]
-	if d.n != 9 || isID || !issued(d.value) {
+	if isID || len(d.value) != 9 || !issued(d.value) {
 		return 0
 	}
-	decimal := i > 0 && (d.point || strings.HasSuffix(before, "0,") && run[i-1].n == 1) ||
-		i+1 < len(run) && run[i+1].point
+	decimal := d.point || d.gap != apart && strings.HasSuffix(before, "0,") && len(all[i-1].value) == 1 ||
+		i+1 < len(all) && all[i+1].point
 	if decimal || isGlued(before, text[d.end:]) || saysOther(before) {
 		return 0
 	}
@@ -443,8 +361,8 @@ func isGlued(before, after string) bool {
 // issued reports whether nine digits can be a Social Security number or an ITIN:
 // no area 000, 666 or 900 to 999, no group 00, no serial 0000; an ITIN has a
 // group of its own ranges.
-func issued(d [9]byte) bool {
-	area, group, serial := string(d[:3]), string(d[3:5]), string(d[5:])
+func issued(d string) bool {
+	area, group, serial := d[:3], d[3:5], d[5:]
 	switch {
 	case area == "000" || area == "666" || group == "00" || serial == "0000":
 		return false
