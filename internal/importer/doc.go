@@ -17,7 +17,7 @@
 // batch's identity.
 //
 // Rows are streamed: a million rows take no more memory than a thousand, apart
-// from 24 bytes a row to find duplicates.
+// from about a hundred bytes a row to find those that order the same.
 //
 // This package makes the sheets in templates/ and samples/, and a test holds it
 // to them.

@@ -434,28 +434,23 @@ func (d *Draft) compare(r *DraftRow, record filing.Company) {
 // checkAll checks all rows, in their order.
 func (d *Draft) checkAll() error {
 	d.rows = make([]DraftRow, len(d.base))
-	final, others := d.im.newFinalPass(), &repeats{namesakes: namesakes{im: d.im, read: true,
-		named: make(map[string][]namesake)}}
-	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
+	repeats, err := d.im.findRepeats(func(do func(*Row) error) error {
 		for i := range d.rows {
-			if d.checkRow(i); !d.rows[i].Blank {
-				others.namesakes.add(&d.rows[i].Row)
+			d.checkRow(i)
+			if err := do(&d.rows[i].Row); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	final := d.im.newFinalPass(repeats)
 	for i := range d.rows {
 		d.checkRow(i)
-		if err := others.assignCompany(&d.rows[i].Row); err != nil {
-			return err
-		}
-		if err := others.add(&d.rows[i].Row); err != nil {
-			return err
-		}
-		d.finishRow(&d.rows[i])
-	}
-	for i := range d.rows {
-		others.judge(&d.rows[i].Row)
 		final.addRow(&d.rows[i].Row)
+		d.finishRow(&d.rows[i])
 	}
 	final.note()
 	if d.officers != nil {

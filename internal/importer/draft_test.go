@@ -167,6 +167,30 @@ func checkDraft(t *rapid.T, content []byte) {
 	}
 }
 
+// Rows that order the same are told in a Draft as in an Import.
+func TestDraft_Repeats(t *testing.T) {
+	const header = "Company ID,Legal Name,Filing State,Filing Year,User Email\n"
+	for _, rows := range []string{
+		"comp_1,A LLC,DE,2026,a@b.example\ncomp_1,A LLC,DE,2026,c@b.example\n",
+		"comp_1,A LLC,DE,2026,a@b.example\ncomp_1,A LLC,DE,2026,a@b.example\n",
+		"comp_1,A LLC,DE,2026,a@b.example\ncomp_1,B LLC,DE,2026,a@b.example\n",
+	} {
+		content := []byte(header + rows)
+		want, err := imported("a.csv", content, Options{Now: july})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := OpenDraft("a.csv", content, Options{Now: july})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := drafted(d); !reflect.DeepEqual(got, want) || len(want[1].Problems) == 0 {
+			t.Error(firstDifference(got, want))
+		}
+		d.Close()
+	}
+}
+
 // What the filing service has of a company is compared with its row at once.
 func TestDraftRecords(t *testing.T) {
 	content := []byte("Company ID,Legal Name,User Email,Filing State,Filing Year\n" +

@@ -65,14 +65,7 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // If the sheet cannot be read to its end, the error is a *sheet.FormatError, and the
 // rows before it are not reliable either.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
-	return hideInError(im.eachChunk(ctx, func(rows []Row) error {
-		for i := range rows {
-			if err := fn(&rows[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return hideInError(im.eachChunk(ctx, func(rows []Row) error { return eachOf(rows, fn) }))
 }
 
 // chunk is a block of rows with their orders and problems. Its memory is reused.
@@ -85,23 +78,31 @@ type chunk struct {
 // eachChunk calls fn with the rows of one chunk after the other.
 func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 	if im.repeats == nil {
-		var err error
-		if im.repeats, err = im.newRepeats(ctx); err != nil {
+		repeats, err := im.findRepeats(func(do func(*Row) error) error {
+			return im.readChunks(ctx, func(rows []Row) error { return eachOf(rows, do) })
+		})
+		if err != nil {
 			return err
 		}
+		im.repeats = repeats
 	}
-	final := im.newFinalPass()
+	final := im.newFinalPass(im.repeats)
 	defer final.note()
 	return im.readChunks(ctx, func(rows []Row) error {
 		for i := range rows {
-			if err := im.repeats.assignCompany(&rows[i]); err != nil {
-				return err
-			}
-			im.repeats.judge(&rows[i])
 			final.addRow(&rows[i])
 		}
 		return fn(rows)
 	})
+}
+
+func eachOf(rows []Row, do func(*Row) error) error {
+	for i := range rows {
+		if err := do(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readChunks calls fn with the checked rows of one chunk after the other. They are not
@@ -145,9 +146,10 @@ func (c *checker) checkChunk(s *chunk) {
 	}
 }
 
-// finalPass sees all rows in their order and gathers the notes on the whole file.
+// finalPass compares each row with the others, and gathers the notes on the whole file.
 type finalPass struct {
 	im           *Import
+	repeats      *repeats
 	rows         int
 	hidden       int
 	noAgent      int
@@ -158,9 +160,10 @@ type finalPass struct {
 	dayFirst, monthFirst map[int]cellText // the first such date of each column
 }
 
-func (im *Import) newFinalPass() *finalPass {
+func (im *Import) newFinalPass(r *repeats) *finalPass {
 	return &finalPass{
 		im:         im,
+		repeats:    r,
 		dayFirst:   map[int]cellText{},
 		monthFirst: map[int]cellText{},
 	}
@@ -203,6 +206,8 @@ func (l *finalPass) noteDates() (notes []string) {
 
 // addRow takes in the next row of the sheet.
 func (l *finalPass) addRow(r *Row) {
+	l.repeats.assignCompany(r)
+	l.repeats.judge(r)
 	l.rows++
 	if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
 		l.addDates(r)

@@ -1,21 +1,11 @@
 package importer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
-
-// namesakes are the companies that rows of the sheet give by their Company ID,
-// by folded name. They are loaded at the first row that describes a company
-// without an ID: it may be one of them.
-type namesakes struct {
-	im    *Import
-	read  bool
-	named map[string][]namesake
-}
 
 // namesake is a company that a row gives by its ID.
 type namesake struct {
@@ -24,50 +14,34 @@ type namesake struct {
 	home, filedIn filing.State
 }
 
-// load reads the rows with a Company ID and a name.
-func (n *namesakes) load() error {
-	if n.read {
+// addNamesake takes in a row with a Company ID and a name.
+func (s *repeats) addNamesake(r *Row) error {
+	if r.Read == nil || r.Read.Company.Ref == "" || r.Read.Company.Sheet.LegalName == "" {
 		return nil
 	}
-	n.read, n.named = true, make(map[string][]namesake)
-	if n.im.mapping.binding(companyID) == nil || n.im.mapping.binding(legalName) == nil {
-		return nil
+	company := &r.Read.Company
+	folded := filing.FoldLegalName(company.Sheet.LegalName)
+	one := namesake{company.Ref, r.Number, company.Sheet.FormationState, r.Read.Order.FilingState}
+	if s.named == nil {
+		s.named = make(map[string][]namesake)
 	}
-	return n.im.readChunks(context.Background(), func(rows []Row) error {
-		for i := range rows {
-			n.add(&rows[i])
-		}
-		return nil
-	})
-}
-
-// add takes in a row with a Company ID and a name.
-func (n *namesakes) add(r *Row) {
-	request := r.Read
-	if request == nil || request.Company.Ref == "" || request.Company.Sheet.LegalName == "" {
-		return
-	}
-	folded := filing.FoldLegalName(request.Company.Sheet.LegalName)
-	one := namesake{request.Company.Ref, r.Number, request.Company.Sheet.FormationState, request.Order.FilingState}
-	if !slices.ContainsFunc(n.named[folded],
+	if !slices.ContainsFunc(s.named[folded],
 		func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
-		n.named[folded] = append(n.named[folded], one)
+		s.named[folded] = append(s.named[folded], one)
 	}
+	return nil
 }
 
 // assignCompany gives a row without a Company ID the ID under which another row
 // names its company. Otherwise the company would be created a second time, and
 // its filing ordered twice.
-func (n *namesakes) assignCompany(r *Row) error {
+func (s *repeats) assignCompany(r *Row) {
 	if r.Result != filing.Ready || !r.createsCompany {
-		return nil
-	}
-	if err := n.load(); err != nil {
-		return err
+		return
 	}
 	sheet := &r.Request.Company.Sheet
 	var found []namesake
-	for _, other := range n.named[filing.FoldLegalName(sheet.LegalName)] {
+	for _, other := range s.named[filing.FoldLegalName(sheet.LegalName)] {
 		same := other.home == sheet.FormationState
 		if other.home == "" {
 			same = other.filedIn == r.Request.Order.FilingState
@@ -77,9 +51,9 @@ func (n *namesakes) assignCompany(r *Row) error {
 		}
 	}
 	if len(found) == 0 {
-		return nil
+		return
 	}
-	problem := n.im.problemAt(r, companyID, Warning, namesakeRule,
+	problem := s.im.problemAt(r, companyID, Warning, namesakeRule,
 		fmt.Sprintf(
 			"possible duplicate: row %d lists this company as %s. This row uses that company, and no new company is "+
 				"created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
@@ -95,11 +69,10 @@ func (n *namesakes) assignCompany(r *Row) error {
 	r.Problems = append(r.Problems, problem)
 	if len(found) > 1 {
 		r.Result, r.Message, r.Request = filing.Invalid, r.message(), nil
-		return nil
+		return
 	}
 	r.Request.Company.Ref, r.createsCompany = found[0].ref, false
 	r.identify()
-	return nil
 }
 
 const namesakeRule = "company.namesake"

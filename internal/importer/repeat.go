@@ -2,17 +2,14 @@ package importer
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -53,72 +50,36 @@ type wish struct {
 	otherName  int32 // the first row that sends the same for a company of another name
 }
 
-// repeats finds the rows that order the same. It reads the sheet before its rows are
-// given to anyone, for the first of such rows is as wrong as the last one.
+// repeats knows what the rows of a sheet order, and which companies they give by an ID.
 type repeats struct {
-	namesakes
+	im     *Import
+	named  map[string][]namesake // by folded name
 	wishes map[key]wish
 	cells  map[int32][]string // of the first rows whose wishes others contradict
 }
 
-// newRepeats reads the sheet as far as its rows must be compared. A sheet that names no
-// company twice is read only once more.
-func (im *Import) newRepeats(ctx context.Context) (*repeats, error) {
-	s := &repeats{namesakes: namesakes{im: im}}
-	if twice, err := im.namesCompanyTwice(); err != nil || !twice {
+// findRepeats reads all rows before they are given to anyone, for the first of those that
+// order the same is as wrong as the last one. It reads them again if a row describes a
+// company that another may give by its ID. each calls do with every row in order.
+func (im *Import) findRepeats(each func(do func(*Row) error) error) (*repeats, error) {
+	s := &repeats{im: im, wishes: make(map[key]wish)}
+	describes := false
+	err := each(func(r *Row) error {
+		describes = describes || r.createsCompany
+		return s.add(r)
+	})
+	if err != nil || !describes || im.mapping.binding(companyID) == nil {
 		return s, err
 	}
-	err := im.readChunks(ctx, func(rows []Row) error {
-		for i := range rows {
-			if err := s.assignCompany(&rows[i]); err != nil {
-				return err
-			}
-			if err := s.add(&rows[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	if err = each(s.addNamesake); err == nil && s.named != nil {
+		clear(s.wishes)
+		err = each(func(r *Row) error {
+			s.assignCompany(r)
+			return s.add(r)
+		})
+	}
 	return s, err
 }
-
-// namesCompanyTwice reports whether two rows name one company, by its ID or its name.
-func (im *Import) namesCompanyTwice() (twice bool, err error) {
-	r, err := im.rows(im.sheet)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	ref, name := im.mapping.binding(companyID), im.mapping.binding(legalName)
-	seen := make(map[uint64]bool)
-	textOf := func(row *sheet.Row, b *binding) string {
-		if b == nil || b.index >= len(row.Cells) {
-			return ""
-		}
-		return row.Cells[b.index].Text
-	}
-	err = sheet.EachRow(r, func(row *sheet.Row) error {
-		for _, id := range []string{
-			filing.FoldName(textOf(row, ref)), "name " + filing.FoldLegalName(textOf(row, name)),
-		} {
-			if id == "" || id == "name " || row.Number <= im.layout.row {
-				continue
-			}
-			h := maphash.String(seed, id)
-			if seen[h] {
-				return errTwice
-			}
-			seen[h] = true
-		}
-		return nil
-	})
-	if errors.Is(err, errTwice) {
-		return true, nil
-	}
-	return false, err
-}
-
-var errTwice = errors.New("a company is named twice")
 
 // add takes in what a row orders. A formation counts although its row has an error: an
 // officer a row is one company, and the row that is complete must not form it alone.
@@ -129,9 +90,6 @@ func (s *repeats) add(r *Row) error {
 		request, keys = r.Read, appendKeys(nil, r.Read.SheetKeys())
 	case r.Result != filing.Ready:
 		return nil
-	}
-	if s.wishes == nil {
-		s.wishes = make(map[key]wish)
 	}
 	sent, err := hashSent(request)
 	if err != nil {
@@ -204,7 +162,7 @@ func hashSent(r *filing.Request) (sums []uint64, err error) {
 // company, or order a part of what another one orders, stay: the earlier one may never be
 // bought, and only one of them can be.
 func (s *repeats) judge(r *Row) {
-	if r.Result != filing.Ready || s.wishes == nil {
+	if r.Result != filing.Ready {
 		return
 	}
 	repeated, renamed, first := true, 0, s.wishes[r.keys[0]].row

@@ -34,10 +34,7 @@ func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 		return ""
 	}
 	text := cell.Text
-	if text == "" || !isFilled(b.kind, cell) && !c.isName(b, text) {
-		return ""
-	}
-	if text[0] == '#' && isErrorText(text) {
+	if strings.HasPrefix(text, "#") && isErrorText(text) {
 		c.addErrorUnder(b, text, "cell.error",
 			"the cell shows the error "+text+": correct it in the original file, or enter the value")
 		return ""

@@ -102,7 +102,8 @@ func PlaceholderOf(text string) Placeholder {
 	case text == `\N` || text == `\n`, text[0] <= '1' && zeroDay.MatchString(text):
 		return Nothing
 	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0,
-		strings.IndexByte("SsPpRrKkAa(*[<{TtNnMmUuCcZzIiDd", text[0]) >= 0 && elsewhere.MatchString(text) &&
+		strings.IndexByte("SsPpRrKkAa(*[<{TtNnMmUuCcZzIiDd", text[0]) >= 0 && strings.ContainsAny(text, " ]>}") &&
+			elsewhere.MatchString(text) &&
 			(!companyEnding.MatchString(text) || strings.EqualFold(text[:4], "same")):
 		return StandIn
 	}
