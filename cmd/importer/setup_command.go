@@ -20,7 +20,6 @@ type serviceSetup struct {
 	*app
 	address string
 	keyFile string
-	command string
 	stdin   bool
 	check   bool
 	yes     bool
@@ -37,19 +36,15 @@ are real, and writes the settings file, which only you can read. Every command a
 page read that file; variables of the environment win over it.
 
 Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
-file, and the key from --stdin, --key-file, --key-command, FILING_API_KEY, or
-FILING_API_KEY_FILE. With --key-file and --key-command, the settings file has the name
-of the file or the command instead of the key. A live key needs --live.
-
-The command runs without a shell: it is split at spaces, words can have quotation marks,
-and it must print the key on one line within two minutes.
+file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FILE. With
+--key-file, the settings file has the name of the file instead of the key. A live key
+needs --live.
 
 --check changes nothing. It lists every setting that is in force and its source, never
 a secret, asks the filing service whose key it is, and sends a test notification to
 each target of FILING_NOTIFY.`,
 		Example: `  importer setup
   importer setup --check
-  importer setup --address api.example.com --key-command "op read op://Private/Filing/key"
   importer setup --address api.example.com --stdin < key.txt`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -62,12 +57,11 @@ each target of FILING_NOTIFY.`,
 	f := c.Flags()
 	f.StringVar(&s.address, "address", "", "the address of the filing service")
 	f.StringVar(&s.keyFile, "key-file", "", "a file with the API key, read at each start")
-	f.StringVar(&s.command, "key-command", "", "a command that prints the API key, run at each start")
 	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
 	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask before another filing service is replaced")
-	c.MarkFlagsMutuallyExclusive("key-file", "key-command", "stdin")
-	for _, entered := range []string{"address", "key-file", "key-command", "stdin", "yes"} {
+	c.MarkFlagsMutuallyExclusive("key-file", "stdin")
+	for _, entered := range []string{"address", "key-file", "stdin", "yes"} {
 		c.MarkFlagsMutuallyExclusive("check", entered)
 	}
 	return c
@@ -151,11 +145,10 @@ func (s *serviceSetup) ask(ctx context.Context, env config.Environment) (checked
 // environment, then the person at the terminal.
 func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.Service, error) {
 	env := func(name string) string { return strings.TrimSpace(s.getenv(name)) }
-	service := config.Service{BaseURL: cmp.Or(s.address, env("FILING_BASE_URL")), KeyFile: s.keyFile,
-		KeyCommand: s.command}
+	service := config.Service{BaseURL: cmp.Or(s.address, env("FILING_BASE_URL")), KeyFile: s.keyFile}
 	var err error
 	switch {
-	case s.keyFile+s.command != "":
+	case s.keyFile != "":
 	case s.stdin:
 		var key string
 		key, err = s.readSecret(ctx, "-")
@@ -176,8 +169,8 @@ func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.
 				"there is no address of the filing service, and stdin is not a terminal to ask at: " +
 					"use --address, or set FILING_BASE_URL")
 		case !service.HasKey():
-			return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin, " +
-				"--key-file FILE, or --key-command COMMAND, or set FILING_API_KEY")
+			return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin " +
+				"or --key-file FILE, or set FILING_API_KEY")
 		}
 		return service, nil
 	}
@@ -216,7 +209,7 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 	key := strings.TrimSpace(typed)
 	switch {
 	case key == "" && keep:
-		service.Key, service.KeyFile, service.KeyCommand = saved.Key, saved.KeyFile, saved.KeyCommand
+		service.Key, service.KeyFile = saved.Key, saved.KeyFile
 	case key == "":
 		return service, errors.New("no API key was entered; nothing was saved")
 	default:

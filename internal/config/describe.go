@@ -18,8 +18,8 @@ type InForce struct {
 	Note   string // a value that is not in force, and why
 }
 
-// Describe lists every variable with the value that is in force. It reads no secret
-// and runs no command. live is the flag --live.
+// Describe lists every variable with the value that is in force. It reads no secret.
+// live is the flag --live.
 func Describe(getenv func(string) string, live bool) ([]InForce, error) {
 	settings, err := loadSettings(SettingsPath(getenv))
 	if err != nil {
@@ -55,13 +55,7 @@ func (l layers) describe(name string) InForce {
 	case path != "":
 		v.Source = fmt.Sprintf("the file %s (%s_file of the settings file)", path, settingOf(name))
 	}
-	command := ""
-	if name == "FILING_API_KEY" && text+path == "" {
-		if command = l.value(keyCommand); command != "" {
-			v.Source = "the command " + command + " (key_command)"
-		}
-	}
-	if v.Set = text+path+command != ""; v.Set && !v.Secret {
+	if v.Set = text+path != ""; v.Set && !v.Secret {
 		v.Value = withoutPassword(text)
 	}
 	return v
@@ -70,8 +64,7 @@ func (l layers) describe(name string) InForce {
 // describeIgnored says why a value of the settings file is not in force.
 func (l layers) describeIgnored(name string) string {
 	switch {
-	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"] == "" &&
-		(name != "FILING_API_KEY" || l.settings.values[keyCommand] == ""), !l.ignores(name):
+	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"] == "", !l.ignores(name):
 		return ""
 	case l.decidedByEnv(name):
 		return "the settings file has another value, which the environment overrides"

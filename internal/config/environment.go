@@ -187,12 +187,6 @@ func (e *Environment) readSecrets(value func(string) string) error {
 			return err
 		}
 	}
-	if command := value(keyCommand); e.key.IsEmpty() && command != "" {
-		var err error
-		if e.key, err = runKeyCommand(command); err != nil {
-			return fmt.Errorf("%s: %w", keyCommand, err)
-		}
-	}
 	e.DatabaseURL, e.RedisURL = database.Reveal(), redis.Reveal()
 	e.webhookSecret = func() (secret.Value, error) { return readSecret("FILING_WEBHOOK_SECRET", value) }
 	return nil

@@ -14,13 +14,12 @@ import (
 )
 
 // Service is a filing service and the key for it. The settings file has the key
-// itself, or the file or the command that it comes from.
+// itself, or the file that it comes from.
 type Service struct {
-	BaseURL    string
-	Key        secret.Value
-	KeyFile    string
-	KeyCommand string
-	Live       bool // the key may be live
+	BaseURL string
+	Key     secret.Value
+	KeyFile string
+	Live    bool // the key may be live
 }
 
 // String names the address and not the key.
@@ -29,14 +28,10 @@ func (s Service) String() string { return "filing service at " + s.BaseURL }
 // GoString keeps the key out of %#v.
 func (s Service) GoString() string { return s.String() }
 
-// ReadKey reads the key from its file or its command, if it has one. The path of the file
-// becomes absolute: commands run in any folder.
+// ReadKey reads the key from its file, if it has one. The path of the file becomes
+// absolute: commands run in any folder.
 func (s *Service) ReadKey() (err error) {
-	switch {
-	case s.KeyCommand != "":
-		s.Key, err = runKeyCommand(s.KeyCommand)
-		return err
-	case s.KeyFile == "":
+	if s.KeyFile == "" {
 		return nil
 	}
 	if s.KeyFile, err = filepath.Abs(s.KeyFile); err != nil {
@@ -84,16 +79,15 @@ func SavedService(getenv func(string) string) (Service, error) {
 	}
 	v := settings.values
 	return Service{
-		BaseURL:    v["FILING_BASE_URL"],
-		Key:        secret.New(v["FILING_API_KEY"]),
-		KeyFile:    v["FILING_API_KEY_FILE"],
-		KeyCommand: v[keyCommand],
-		Live:       v["FILING_LIVE"] == "1",
+		BaseURL: v["FILING_BASE_URL"],
+		Key:     secret.New(v["FILING_API_KEY"]),
+		KeyFile: v["FILING_API_KEY_FILE"],
+		Live:    v["FILING_LIVE"] == "1",
 	}, nil
 }
 
-// HasKey reports whether there is a key, or a file or a command with one.
-func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile+s.KeyCommand != "" }
+// HasKey reports whether there is a key, or a file with one.
+func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile != "" }
 
 // ReadFor reads the environment for another filing service than that of the
 // variables and the settings file, which can be wrong.
@@ -102,7 +96,7 @@ func ReadFor(getenv func(string) string, s Service) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
-	own := []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", keyCommand, "FILING_LIVE"}
+	own := []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_LIVE"}
 	for _, name := range own {
 		delete(settings.values, name)
 	}

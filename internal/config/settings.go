@@ -23,7 +23,7 @@ import (
 // FILING_: FILING_BASE_URL is base_url. The environment wins over it.
 //
 //	base_url = "https://api.example.com/v1"
-//	api_key = "sk_test_…"          # or api_key_file, or key_command
+//	api_key = "sk_test_…"          # or api_key_file
 //	live = false
 
 // settingsName is the file in its folder.
@@ -87,12 +87,8 @@ var settingVariables = sync.OnceValue(func() map[string]string {
 	for _, name := range fileVariables {
 		all[settingOf(name)+"_file"] = name + "_FILE"
 	}
-	all[settingOf(keyCommand)] = keyCommand
 	return all
 })
-
-// keyCommand is the variable of the command that prints the API key.
-const keyCommand = "FILING_KEY_COMMAND"
 
 // loadSettings reads the settings file. Without one, there are no settings.
 func loadSettings(path string) (*settings, error) {
@@ -182,18 +178,10 @@ type layers struct {
 
 func (l layers) env(name string) string { return strings.TrimSpace(l.getenv(name)) }
 
-// secretOf is the variable whose secret comes from the file or the command of another one.
-func secretOf(name string) string {
-	if name == keyCommand {
-		return "FILING_API_KEY"
-	}
-	return strings.TrimSuffix(name, "_FILE")
-}
-
 // decidedByEnv reports whether the environment has a variable, or the file of it.
 func (l layers) decidedByEnv(name string) bool {
-	name = secretOf(name)
-	return l.env(name) != "" || l.env(name+"_FILE") != "" || name == "FILING_API_KEY" && l.env(keyCommand) != ""
+	name = strings.TrimSuffix(name, "_FILE")
+	return l.env(name) != "" || l.env(name+"_FILE") != ""
 }
 
 // ignores reports whether the settings file has no say in a variable. Its API key is
@@ -203,7 +191,7 @@ func (l layers) ignores(name string) bool {
 	if l.decidedByEnv(name) {
 		return true
 	}
-	switch secretOf(name) {
+	switch strings.TrimSuffix(name, "_FILE") {
 	case "FILING_LIVE":
 		return l.decidedByEnv("FILING_API_KEY") || l.ignores("FILING_API_KEY")
 	case "FILING_API_KEY":
@@ -274,13 +262,9 @@ func SaveService(path string, s Service) error {
 	values["base_url"], values["live"] = s.BaseURL, s.Live
 	delete(values, "api_key")
 	delete(values, "api_key_file")
-	delete(values, "key_command")
-	switch {
-	case s.KeyFile != "":
+	if s.KeyFile != "" {
 		values["api_key_file"] = s.KeyFile
-	case s.KeyCommand != "":
-		values["key_command"] = s.KeyCommand
-	default:
+	} else {
 		values["api_key"] = s.Key.Reveal()
 	}
 	if content, err = toml.Marshal(values); err != nil {

@@ -64,9 +64,6 @@ func TestSettingsPrecedence(t *testing.T) {
 			false, 7},
 		"another key's file": {file, []string{"FILING_API_KEY_FILE", keyFile}, "https://a.example/v1",
 			"sk_test_file", false, 7},
-		"command": {"key_command = 'echo sk_test_42'", nil, "", "sk_test_42", false, 32},
-		"command not needed": {"key_command = 'false'", []string{"FILING_API_KEY", "sk_test_c"}, "", "sk_test_c",
-			false, 32},
 		"key file of the file": {"api_key_file = '" + keyFile + "'", nil, "", "sk_test_file", false, 32},
 	} {
 		_, getenv := withSettings(t, c.file, c.vars...)
@@ -92,10 +89,8 @@ func TestSettingsErrors(t *testing.T) {
 			"number, true, or false"},
 		"worker_concurrency = 0\n": {"WORKER_CONCURRENCY must be",
 			"(worker_concurrency in the settings file "},
-		"live = 'maybe'\n":                   {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
-		"key_command = 'sh -c \"exit 3\"'\n": {"the command sh failed: exit status 3"},
-		"key_command = 'echo'\n":             {"must print the API key"},
-		"api_key_file = 'nowhere'\n":         {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
+		"live = 'maybe'\n":           {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
+		"api_key_file = 'nowhere'\n": {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
 	} {
 		path, getenv := withSettings(t, content)
 		_, err := Read(getenv)
@@ -144,11 +139,8 @@ func TestSaveService(t *testing.T) {
 			"base_url = 'https://a.example/v1' # old\n  \"api_key\"='sk_test_a'\nrate = 3 # a second\n",
 			Service{Key: secret.New("sk_test_b")}, "sk_test_b",
 		},
-		"a key in file": {"api_key_file = '/x'\nrate = 3", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
-		"a command for a key": {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyCommand: "echo sk_test_42"},
-			"sk_test_42"},
-		"a key for a command": {"rate = 3\nkey_command = 'x'\n", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
-		"a file for a key":    {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyFile: keyFile}, "sk_test_file"},
+		"a key in file":    {"api_key_file = '/x'\nrate = 3", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
+		"a file for a key": {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyFile: keyFile}, "sk_test_file"},
 	} {
 		path, getenv := withSettings(t, c.before)
 		c.service.BaseURL = "https://b.example/v1"

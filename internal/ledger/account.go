@@ -78,13 +78,13 @@ func (a Account) HasRole() bool { return slices.ContainsFunc(Roles, a.May) }
 // maxName is how long a name may be, in characters.
 const maxName = 100
 
-// folded is a name as it is kept: in lower case and NFC, so that however it is
+// folded is a name as it is kept: in lower case and NFKC, so that however it is
 // typed it is the same; "" for what is no name.
 func folded(name string) string {
 	if !utf8.ValidString(name) {
 		return ""
 	}
-	name = norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
+	name = norm.NFKC.String(strings.ToLower(norm.NFKC.String(name)))
 	name = strings.Join(strings.Fields(name), " ")
 	if utf8.RuneCountInString(name) > maxName ||
 		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -147,18 +147,8 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is not a valid name", ErrAccount, name)
 	}
-	if err := checkName(a.Name); err != nil {
-		return Account{}, err
-	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		all, err := l.accounts(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := refuseSimilar(a.Name, all); err != nil {
-			return err
-		}
-		err = changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
+		err := changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, toMillis(a.CreatedAt)))
 		if email := addressIn(a.Name); err == nil && email != "" {

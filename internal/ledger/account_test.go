@@ -38,7 +38,7 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 			s.Errorf("%+v", ana)
 		}
 		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER",
-			"Ana Mu\u0308ller"} { // the last one decomposed
+			"Ana Mu\u0308ller", "Ａna Müller"} { // decomposed, and with a wide letter
 			if got, err := l.Accounts().Find(ctx, name); err != nil || got.ID != ana.ID {
 				s.Errorf("%q finds %+v, %v", name, got, err)
 			}

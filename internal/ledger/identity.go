@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -72,7 +73,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 				From: p.From,
 				What: "account-add",
 				Of:   a.Name,
-				Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words),
+				Note: "at the first sign-in by " + p.Issuer + ", roles " + cmp.Or(words, "none"),
 			}
 			return insertAuditEvent(ctx, tx, withID(recorded), now)
 		case err != nil:
@@ -99,7 +100,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			From: p.From,
 			What: "account-roles",
 			Of:   a.Name,
-			Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before),
+			Note: "from the groups of " + p.Issuer + ": " + cmp.Or(words, "none") + ", before: " + cmp.Or(before, "none"),
 		}
 		return insertAuditEvent(ctx, tx, withID(recorded), now)
 	})
@@ -129,13 +130,11 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 	for _, name := range slices.Concat(p.Names,
 		[]string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
 		base := folded(name)
-		if base == "" || checkName(base) != nil {
+		if base == "" {
 			continue
 		}
-		if shown == "" {
-			shown = base
-		}
-		if a.Name, err = insertManaged(ctx, tx, a, base, words, all); err != nil {
+		shown = cmp.Or(shown, base)
+		if a.Name, err = insertManaged(ctx, tx, a, base, words); err != nil {
 			return Account{}, err
 		}
 		if a.Name != "" {
@@ -153,9 +152,9 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 }
 
 // insertManaged inserts an account under base, or base and a number up to 20: the
-// first that is like no other account's name. It returns the name; "" where none
+// first that is no other account's name. It returns the name; "" where none
 // was free.
-func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words string, all []Account) (string, error) {
+func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words string) (string, error) {
 	for n := 1; n <= 20; n++ {
 		name := base
 		if n > 1 {
@@ -163,9 +162,6 @@ func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words strin
 		}
 		if name == "" {
 			break
-		}
-		if refuseSimilar(name, all) != nil {
-			continue
 		}
 		added, err := affected(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at, managed_by, email)
@@ -178,18 +174,14 @@ func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words strin
 	return "", nil
 }
 
-// namesOne reports whether an account's name is one of a person's, to the eye; an
-// email address is like what stands before its @, too.
+// namesOne reports whether an account's name is one of a person's; an email address is
+// like what stands before its @, too.
 func namesOne(account string, names []string) bool {
 	local, _, address := strings.Cut(account, "@")
 	for _, name := range names {
-		if name = folded(name); name == "" {
-			continue
-		}
+		name = folded(name)
 		before, _, isAddress := strings.Cut(name, "@")
-		look := skeleton(name)
-		if look == skeleton(account) || isAddress && !address && skeleton(before) == skeleton(account) ||
-			address && !isAddress && skeleton(local) == look {
+		if name == account || address != isAddress && before == local {
 			return true
 		}
 	}
@@ -206,14 +198,6 @@ func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, n
 				unlinked_at = 0
 			WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
 		issuer, subject, account, name, toMillis(now)))
-}
-
-// orNone shows role words.
-func orNone(words string) string {
-	if words == "" {
-		return "none"
-	}
-	return words
 }
 
 // LinkIdentity lets the owner of a local account sign in by the provider. The
