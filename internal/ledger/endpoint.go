@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +17,7 @@ type Endpoint struct {
 
 // Set records an endpoint and seals its secret.
 func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
-	aead, err := l.sealer()
+	sealed, err := l.sealText("endpoint|"+e.ID, []byte(secret))
 	if err != nil {
 		return err
 	}
@@ -26,7 +25,6 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	if at.IsZero() {
 		at = l.now()
 	}
-	sealed := base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), endpointPlace(e.ID)))
 	_, err = l.exclusively(
 		ctx, `INSERT INTO endpoints (id, url, sealed, created_at)
 			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
@@ -34,9 +32,6 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 		e.ID, e.URL, sealed, toMillis(at))
 	return wrap("save the endpoint "+e.ID, err)
 }
-
-// endpointPlace binds a sealed secret to its endpoint.
-func endpointPlace(id string) []byte { return []byte("endpoint|" + id) }
 
 // Delete forgets an endpoint: its secret is not accepted any more. It
 // returns ErrNotFound.
@@ -59,22 +54,18 @@ func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
 // Beside those that it could open it returns ErrSealed where some were sealed
 // under another key.
 func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
-	aead, err := l.sealer()
-	if err != nil {
-		return nil, err
-	}
 	var secrets []string
 	var closed error
-	err = l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
-		raw, err := base64.StdEncoding.DecodeString(sealed)
-		if err == nil {
-			raw, err = aead.Open(nil, nil, raw, endpointPlace(e.ID))
+	err := l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
+		secret, err := l.openText("endpoint|"+e.ID, sealed)
+		switch {
+		case err == nil:
+			secrets = append(secrets, string(secret))
+		case errors.Is(err, ErrSealed):
+			closed = errors.Join(closed, fmt.Errorf("the secret of endpoint %s: %w", e.ID, err))
+		default:
+			return err
 		}
-		if err != nil {
-			closed = errors.Join(closed, fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed))
-			return nil
-		}
-		secrets = append(secrets, string(raw))
 		return nil
 	})
 	return secrets, errors.Join(err, closed)

@@ -32,20 +32,18 @@ func (l Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (seal
 	if err != nil {
 		return "", err
 	}
-	return l.sealText(flowPlace(kind), string(content))
+	return l.sealText("flow|"+string(kind), content)
 }
 
 // OpenFlow opens the state of a flow. It returns ErrFlow.
 func (l Accounts) OpenFlow(kind FlowKind, sealed string) (data string, err error) {
-	content, err := l.openText(flowPlace(kind), sealed)
+	content, err := l.openText("flow|"+string(kind), sealed)
 	var f flow
 	if err == nil {
-		err = json.Unmarshal([]byte(content), &f)
+		err = json.Unmarshal(content, &f)
 	}
 	if errors.Is(err, ErrSealed) || err == nil && f.Ends <= toMillis(l.now()) {
 		return "", ErrFlow
 	}
 	return f.Data, err
 }
-
-func flowPlace(kind FlowKind) []byte { return []byte("flow|" + string(kind)) }

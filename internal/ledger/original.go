@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -53,70 +52,31 @@ func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, con
 }
 
 func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Reader) error {
-	aead, err := l.sealer()
-	if err != nil {
-		return err
-	}
 	if _, err := l.exclusively(ctx, `DELETE FROM originals WHERE batch = $1`, batch); err != nil {
 		return err
 	}
-	part, size := make([]byte, uploadPart), 0
-	for n := 0; ; n++ {
-		read, err := io.ReadFull(content, part)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		last := err != nil
-		if size += read; size > maxOriginal {
+	_, err := l.sealParts("original|"+batch, content, func(part int, sealed []byte) error {
+		if part >= maxOriginal/sealedPart {
 			return fmt.Errorf("it is larger than %d MB", maxOriginal>>20)
 		}
-		if read > 0 {
-			if _, err := l.exclusively(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, n,
-				aead.Seal(nil, nil, part[:read], originalPlace(batch, n))); err != nil {
-				return err
-			}
-		}
-		if last {
-			return nil
-		}
-	}
-}
-
-// originalPlace binds a sealed part to its place in its spreadsheet.
-func originalPlace(batch string, part int) []byte {
-	return fmt.Appendf(nil, "original|%s|%d", batch, part)
+		_, err := l.exclusively(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, part, sealed)
+		return err
+	})
+	return err
 }
 
 // LoadOriginal reads the spreadsheet that was stored with a batch. It returns
 // ErrNotFound where there is none, and ErrSealed.
 func (l *Ledger) LoadOriginal(ctx context.Context, batch string) (*Original, error) {
-	aead, err := l.sealer()
-	if err != nil {
-		return nil, err
-	}
-	var content bytes.Buffer
-	n := 0
-	rows, err := l.read.QueryContext(ctx, `SELECT sealed FROM originals WHERE batch = $1 ORDER BY part`, batch)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var sealed []byte
-		if err := scan(&sealed); err != nil {
-			return err
-		}
-		part, err := aead.Open(nil, nil, sealed, originalPlace(batch, n))
-		if err != nil {
-			return ErrSealed
-		}
-		n++
-		content.Write(part)
-		return nil
-	})
-	if err == nil && n == 0 {
+	content, err := l.openParts(ctx, "original|"+batch,
+		`SELECT sealed FROM originals WHERE batch = $1 ORDER BY part`, batch)
+	if err == nil && len(content) == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the spreadsheet of batch %s: %w", batch, err)
 	}
-	head, rest, _ := bytes.Cut(content.Bytes(), []byte("\n"))
+	head, rest, _ := bytes.Cut(content, []byte("\n"))
 	o := &Original{Content: rest}
 	if err := json.Unmarshal(head, o); err != nil {
 		return nil, fmt.Errorf("read the spreadsheet of batch %s: %w", batch, err)

@@ -89,15 +89,12 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 	_, err = l.exclusively(withoutAudit(ctx),
 		`INSERT INTO rosters (hash, file, content, created_by, created_at)
 			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
-		hash, r.File, keys.Seal(nil, nil, r.Content, companyListPlace(hash)), r.CreatedBy, toMillis(l.now()))
+		hash, r.File, keys.seal("roster|"+hash, r.Content), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
 	return hash, nil
 }
-
-// companyListPlace binds a sealed company list to its hash.
-func companyListPlace(hash string) []byte { return []byte("roster|" + hash) }
 
 // FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
@@ -110,7 +107,7 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 	if err == nil {
 		var keys keyring
 		if keys, err = l.sealer(); err == nil {
-			r.Content, err = keys.Open(nil, nil, r.Content, companyListPlace(hash))
+			r.Content, err = keys.open("roster|"+hash, r.Content)
 		}
 	}
 	if err != nil {

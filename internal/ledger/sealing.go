@@ -2,13 +2,16 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,22 +41,96 @@ type sealingKey struct {
 // keyring are the keys that open values, the one that seals first.
 type keyring []sealingKey
 
-// Seal has the form of cipher.AEAD's; dst and nonce are nil.
-func (k keyring) Seal(dst, nonce, value, place []byte) []byte {
-	return append(append(dst, k[0].mark...), k[0].aead.Seal(nil, nonce, value, place)...)
+// seal seals a value under the first key, bound to its place.
+func (k keyring) seal(place string, value []byte) []byte {
+	return append([]byte(k[0].mark), k[0].aead.Seal(nil, nil, value, []byte(place))...)
 }
 
-// Open opens what Seal has sealed for the same place, under any of the keys. It
+// open opens what seal has sealed for the same place, under any of the keys. It
 // returns ErrSealed.
-func (k keyring) Open(_, nonce, sealed, place []byte) ([]byte, error) {
+func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 	for i := range k {
 		if bytes.HasPrefix(sealed, []byte(k[i].mark)) {
-			if value, err := k[i].aead.Open(nil, nonce, sealed[markBytes:], place); err == nil {
+			if value, err := k[i].aead.Open(nil, nil, sealed[markBytes:], []byte(place)); err == nil {
 				return value, nil
 			}
 		}
 	}
 	return nil, ErrSealed
+}
+
+// sealText seals a value as text, bound to its place.
+func (db *database) sealText(place string, value []byte) (string, error) {
+	keys, err := db.sealer()
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(keys.seal(place, value)), nil
+}
+
+// openText opens what sealText has sealed for the same place. It returns ErrSealed.
+func (db *database) openText(place, sealed string) ([]byte, error) {
+	keys, err := db.sealer()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, ErrSealed
+	}
+	return keys.open(place, raw)
+}
+
+// sealedPart is how much of a content is sealed at once.
+const sealedPart = 1 << 20
+
+// sealParts seals a content part by part, and stores each part as it comes: only one is in
+// memory. It returns the number of bytes.
+func (db *database) sealParts(place string, content io.Reader,
+	store func(part int, sealed []byte) error) (size int64, err error) {
+	keys, err := db.sealer()
+	if err != nil {
+		return 0, err
+	}
+	part := make([]byte, sealedPart)
+	for n := 0; ; n++ {
+		read, end := io.ReadFull(content, part)
+		if end != nil && !errors.Is(end, io.EOF) && !errors.Is(end, io.ErrUnexpectedEOF) {
+			return size, end
+		}
+		size += int64(read)
+		if read > 0 {
+			if err := store(n, keys.seal(fmt.Sprintf("%s|%d", place, n), part[:read])); err != nil {
+				return size, err
+			}
+		}
+		if end != nil {
+			return size, nil
+		}
+	}
+}
+
+// openParts opens what sealParts has sealed for the same place, from a query of the parts
+// in their order. It returns ErrSealed.
+func (db *database) openParts(ctx context.Context, place, query, id string) ([]byte, error) {
+	keys, err := db.sealer()
+	if err != nil {
+		return nil, err
+	}
+	var content []byte
+	n := 0
+	rows, err := db.read.QueryContext(ctx, query, id)
+	err = each(rows, err, func(scan func(...any) error) error {
+		var sealed []byte
+		if err := scan(&sealed); err != nil {
+			return err
+		}
+		part, err := keys.open(fmt.Sprintf("%s|%d", place, n), sealed)
+		n++
+		content = append(content, part...)
+		return err
+	})
+	return content, err
 }
 
 // sealing holds the keys of a process.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ import (
 var ErrSealed = errors.New("the sealed number cannot be opened with this key")
 
 // place binds a sealed number to its row, so that one cannot stand for another.
-func place(batch string, number int) []byte { return fmt.Appendf(nil, "%s|%d", batch, number) }
+func place(batch string, number int) string { return fmt.Sprintf("%s|%d", batch, number) }
 
 // withoutSecret returns the request as it may be stored, and the number that
 // was in it; "" where there was none.
@@ -35,11 +34,7 @@ func withoutSecret(r *filing.Request) (*filing.Request, string) {
 }
 
 func (db *database) seal(batch string, number int, secret string) (string, error) {
-	aead, err := db.sealer()
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), place(batch, number))), nil
+	return db.sealText(place(batch, number), []byte(secret))
 }
 
 // Unseal opens the Social Security number of a row that is about to be sent.
@@ -54,23 +49,8 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the sealed number of row %d of batch %s: %w", at.Number, at.Batch, err)
 	}
-	return l.unseal(sealed, at.Batch, at.Number)
-}
-
-func (db *database) unseal(sealed, batch string, number int) (string, error) {
-	aead, err := db.sealer()
-	if err != nil {
-		return "", err
-	}
-	raw, err := base64.StdEncoding.DecodeString(sealed)
-	if err != nil {
-		return "", fmt.Errorf("row %d of batch %s: %w", number, batch, ErrSealed)
-	}
-	secret, err := aead.Open(nil, nil, raw, place(batch, number))
-	if err != nil {
-		return "", fmt.Errorf("row %d of batch %s: %w", number, batch, ErrSealed)
-	}
-	return string(secret), nil
+	secret, err := l.openText(place(at.Batch, at.Number), sealed)
+	return string(secret), wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
 }
 
 // forget erases the numbers of rows that will not be sent any more, or whose EIN was

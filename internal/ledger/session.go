@@ -67,7 +67,7 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 	secret, hash := newSecret()
 	token := ""
 	if in.ProviderToken != "" {
-		if token, err = l.sealText(sessionPlace(hash), in.ProviderToken); err != nil {
+		if token, err = l.sealText("session|"+hash, []byte(in.ProviderToken)); err != nil {
 			return "", err
 		}
 	}
@@ -151,36 +151,8 @@ func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, err
 	case err != nil:
 		return "", fmt.Errorf("read the provider's token of a session: %w", err)
 	}
-	token, err := l.openText(sessionPlace(hashed(secret)), sealed)
-	return token, wrap("open the provider's token of a session", err)
-}
-
-func sessionPlace(hash string) []byte { return []byte("session|" + hash) }
-
-// sealText seals a text; place binds it to where it is kept.
-func (l Accounts) sealText(place []byte, text string) (string, error) {
-	aead, err := l.sealer()
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(text), place)), nil
-}
-
-// openText opens what sealText has sealed for the same place. It returns
-// ErrSealed.
-func (l Accounts) openText(place []byte, sealed string) (string, error) {
-	aead, err := l.sealer()
-	if err != nil {
-		return "", err
-	}
-	raw, err := base64.StdEncoding.DecodeString(sealed)
-	if err == nil {
-		raw, err = aead.Open(nil, nil, raw, place)
-	}
-	if err != nil {
-		return "", ErrSealed
-	}
-	return string(raw), nil
+	token, err := l.openText("session|"+hashed(secret), sealed)
+	return string(token), wrap("open the provider's token of a session", err)
 }
 
 // EndSession signs a session out. One that has ended already is none.

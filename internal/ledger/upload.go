@@ -1,12 +1,10 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -44,9 +42,6 @@ var ErrTooLarge = errors.New("the corrections of the spreadsheet take too much s
 // people enter, for each change reads and seals all of them.
 const maxEdits = 64 << 20
 
-// uploadPart is how much of a content is sealed at once.
-const uploadPart = 1 << 20
-
 // Add stores a sheet as it arrives; only the part at hand is in memory. The
 // upload is stored when all of it is, with its audit event: one that broke off
 // may be sent again.
@@ -63,31 +58,16 @@ func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, 
 }
 
 func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) error {
-	aead, err := l.sealer()
+	sum := sha256.New()
+	var err error
+	u.Size, err = l.sealParts("upload|"+u.ID, io.TeeReader(content, sum), func(part int, sealed []byte) error {
+		_, err := l.exclusively(withoutAudit(ctx),
+			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, part, sealed,
+			toMillis(u.CreatedAt))
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	sum := sha256.New()
-	part := make([]byte, uploadPart)
-	for n := 0; ; n++ {
-		read, err := io.ReadFull(content, part)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		if read == 0 {
-			break
-		}
-		sum.Write(part[:read])
-		u.Size += int64(read)
-		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
-		if _, err := l.exclusively(withoutAudit(ctx),
-			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed,
-			toMillis(u.CreatedAt)); err != nil {
-			return err
-		}
-		if err != nil {
-			break
-		}
 	}
 	u.Hash = hex.EncodeToString(sum.Sum(nil))
 	edits, err := l.sealEdits(u)
@@ -106,11 +86,6 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 	})
 }
 
-// uploadPlace binds a sealed part to its place in its upload.
-func uploadPlace(id string, part int) []byte { return fmt.Appendf(nil, "upload|%s|%d", id, part) }
-
-func editsPlace(id string) []byte { return []byte("edits|" + id) }
-
 func (l Uploads) sealEdits(u *Upload) (string, error) {
 	if len(u.Edits) == 0 {
 		return "", nil
@@ -118,47 +93,25 @@ func (l Uploads) sealEdits(u *Upload) (string, error) {
 	if len(u.Edits) > l.editLimit {
 		return "", ErrTooLarge
 	}
-	aead, err := l.sealer()
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, u.Edits, editsPlace(u.ID))), nil
+	return l.sealText("edits|"+u.ID, u.Edits)
 }
 
 // LoadContent reads the whole of a sheet into memory. It returns ErrNotFound
 // and ErrSealed.
 func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
-	aead, err := l.sealer()
-	if err != nil {
-		return nil, err
-	}
 	u, err := l.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	content := bytes.NewBuffer(make([]byte, 0, u.Size))
-	n := 0
-	rows, err := l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var sealed []byte
-		if err := scan(&sealed); err != nil {
-			return err
-		}
-		part, err := aead.Open(nil, nil, sealed, uploadPlace(id, n))
-		if err != nil {
-			return ErrSealed
-		}
-		n++
-		content.Write(part)
-		return nil
-	})
-	if err == nil && int64(content.Len()) != u.Size {
+	content, err := l.openParts(ctx, "upload|"+id,
+		`SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id)
+	if err == nil && int64(len(content)) != u.Size {
 		err = ErrNotFound // dropped, just now
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the spreadsheet %s: %w", u.File, err)
 	}
-	return content.Bytes(), nil
+	return content, nil
 }
 
 const uploadColumns = `id, file, size, hash, options, edits, version, batch, quote, created_by, created_at, changed_at`
@@ -175,18 +128,9 @@ func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
 	if edits == "" {
 		return u, nil
 	}
-	aead, err := l.sealer()
-	if err != nil {
-		return u, err
-	}
-	raw, err := base64.StdEncoding.DecodeString(edits)
-	if err != nil {
-		return u, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
-	}
-	if u.Edits, err = aead.Open(nil, nil, raw, editsPlace(u.ID)); err != nil {
-		return u, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, ErrSealed)
-	}
-	return u, nil
+	var err error
+	u.Edits, err = l.openText("edits|"+u.ID, edits)
+	return u, wrap("read the corrections of the spreadsheet "+u.File, err)
 }
 
 // Find finds an upload. It returns ErrNotFound.
