@@ -110,27 +110,8 @@ func roleWords(roles []Role) (string, error) {
 }
 
 const accountColumns = `a.id, a.name, a.roles, a.disabled,
-		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id), a.managed_by, a.created_at, a.signed_in_at, a.email,
+		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id) AS has_passkey, a.managed_by, a.created_at, a.signed_in_at, a.email,
 		a.link_makers`
-
-func scanAccount(scan func(...any) error) (Account, error) {
-	var a Account
-	var roles, makers string
-	var created, signedIn int64
-	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPasskey, &a.ManagedBy, &created, &signedIn, &a.Email,
-		&makers); err != nil {
-		return Account{}, err
-	}
-	var err error
-	if a.LinkMakers, err = names(makers); err != nil {
-		return Account{}, err
-	}
-	for r := range strings.FieldsSeq(roles) {
-		a.Roles = append(a.Roles, Role(r))
-	}
-	a.CreatedAt, a.SignedInAt = fromMillis(created), fromMillis(signedIn)
-	return a, nil
-}
 
 // newAccountID makes an account's id. It has a capital letter, a name has none:
 // neither is taken for the other.
@@ -302,22 +283,15 @@ func (l Accounts) List(ctx context.Context) ([]Account, error) {
 }
 
 func (l Accounts) accounts(ctx context.Context, q querier) ([]Account, error) {
-	rows, err := q.QueryContext(ctx, `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
-	all, err := collect(rows, err, scanAccount)
-	return all, wrap("list the accounts", err)
+	return list[Account](ctx, q, "list the accounts", `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
 }
 
 // Find finds an account by its id or its name. It returns ErrNotFound.
 func (l Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
-	a, err := l.account(ctx, l.read, idOrName)
-	if err != nil {
-		return Account{}, fmt.Errorf("the account %q: %w", idOrName, err)
-	}
-	return a, nil
+	return l.account(ctx, l.read, idOrName)
 }
 
 func (l Accounts) account(ctx context.Context, q querier, idOrName string) (Account, error) {
-	a, err := scanAccount(q.QueryRowContext(ctx,
-		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
-	return a, orElse(err, ErrNotFound)
+	return find[Account](ctx, q, ErrNotFound, fmt.Sprintf("the account %q", idOrName),
+		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName))
 }

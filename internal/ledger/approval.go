@@ -318,12 +318,6 @@ func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by stri
 // PendingOrders lists what the orders of a batch cost that are not sent yet, for the
 // forecast of which wait for funds.
 func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT priority, number, cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
-	all, err := collect(rows, err, func(scan func(...any) error) (balance.Order, error) {
-		var o balance.Order
-		err := scan(&o.Priority, &o.Row, &o.Cost)
-		return o, err
-	})
-	return all, wrap("list the orders of batch "+batch, err)
+	return list[balance.Order](ctx, l.read, "list the orders of batch "+batch,
+		`SELECT priority, number AS "row", cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
 }

@@ -77,20 +77,13 @@ func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch stri
 	return db.notifyApprovalNeeded(ctx, tx, batch, a)
 }
 
-const selectHistory = `SELECT at, person, what, comment, plan, orders, cents, certainty, quote
-	FROM approval_history WHERE object = $1 ORDER BY id`
-
 func (db *database) history(ctx context.Context, q querier, object string) ([]ApprovalEvent, error) {
-	rows, err := q.QueryContext(ctx, selectHistory, object)
-	all, err := collect(rows, err, func(scan func(...any) error) (ApprovalEvent, error) {
-		var e ApprovalEvent
-		var at int64
-		err := scan(&at, &e.By, &e.What, &e.Comment, &e.Plan, &e.Orders, &e.Cost.Amount, &e.Cost.Certainty, &e.Quote)
-		e.At = fromMillis(at)
-		return e, err
-	})
-	return all, wrap("list the history of "+object, err)
+	return list[ApprovalEvent](ctx, q, "list the history of "+object, `SELECT `+historyColumns+`, h.quote
+		FROM approval_history h WHERE h.object = $1 ORDER BY h.id`, object)
 }
+
+const historyColumns = `h.at, h.person AS "by", h.what, h.comment, h.plan, h.orders, h.cents AS "cost.amount",
+		h.certainty AS "cost.certainty"`
 
 // History lists the steps of the approval of a batch, the oldest first.
 func (l Approvals) History(ctx context.Context, batch string) ([]ApprovalEvent, error) {
@@ -113,19 +106,10 @@ type SentBack struct {
 
 // ListSentBack lists the drafts that were sent back, the newest first.
 func (l Approvals) ListSentBack(ctx context.Context) ([]SentBack, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT u.id, u.file, u.created_by, h.at, h.person, h.what, h.comment, h.plan, h.orders, h.cents, h.certainty
+	return list[SentBack](ctx, l.read, "list what was sent back",
+		`SELECT u.id AS upload, u.file, u.created_by, `+historyColumns+`
 			FROM uploads u JOIN approval_history h ON h.object = 'upload ' || u.id
 			WHERE u.submitted = 0 AND h.what = 'sent-back'
 			AND h.id = (SELECT MAX(x.id) FROM approval_history x WHERE x.object = h.object)
 			ORDER BY h.at DESC, h.id DESC`)
-	all, err := collect(rows, err, func(scan func(...any) error) (SentBack, error) {
-		var b SentBack
-		var at int64
-		err := scan(&b.Upload, &b.File, &b.CreatedBy, &at, &b.By, &b.What, &b.Comment, &b.Plan, &b.Orders,
-			&b.Cost.Amount, &b.Cost.Certainty)
-		b.At = fromMillis(at)
-		return b, err
-	})
-	return all, wrap("list what was sent back", err)
 }

@@ -190,10 +190,10 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 
 // dropDrafts deletes the spreadsheets that were kept for a batch while it waited.
 func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) error {
-	rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
-	ids, err := collect(rows, err, scanOne[string])
+	ids, err := list[string](ctx, tx, "find the drafts of batch "+batch,
+		`SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
 	if err != nil {
-		return fmt.Errorf("find the drafts of batch %s: %w", batch, err)
+		return err
 	}
 	for _, id := range ids {
 		if err := (Uploads{db}).dropUpload(ctx, tx, id); err != nil {

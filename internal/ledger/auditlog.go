@@ -220,17 +220,10 @@ type AuditQuery struct {
 
 // List reads the audit log, the newest first.
 func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note
-		FROM acts
-		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4
-		ORDER BY seq DESC LIMIT $5`,
+	return list[AuditEvent](ctx, l.read, "read the audit log",
+		`SELECT seq, id, at, person AS "by", origin AS "from", what, object AS "of", note
+			FROM acts
+			WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4
+			ORDER BY seq DESC LIMIT $5`,
 		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64), cmp.Or(q.Limit, math.MaxInt32))
-	all, err := collect(rows, err, func(scan func(...any) error) (AuditEvent, error) {
-		var a AuditEvent
-		var at int64
-		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)
-		a.At = fromMillis(at)
-		return a, err
-	})
-	return all, wrap("read the audit log", err)
 }

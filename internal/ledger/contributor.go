@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,24 +84,12 @@ func person(name string) string { return cmp.Or(folded(name), name) }
 
 // linkMakers lists others through whose links an account signed in last.
 func linkMakers(ctx context.Context, q querier, name string) ([]string, error) {
-	var words string
-	err := q.QueryRowContext(ctx, `SELECT link_makers FROM accounts WHERE name = $1`, person(name)).Scan(&words)
-	if errors.Is(err, sql.ErrNoRows) {
+	a, err := find[Account](ctx, q, ErrNotFound, "find who made the links of "+name,
+		`SELECT link_makers FROM accounts WHERE name = $1`, person(name))
+	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find who made the links of %s: %w", name, err)
-	}
-	return names(words)
-}
-
-// names reads a list of names.
-func names(words string) (all []string, err error) {
-	if words == "" {
-		return nil, nil
-	}
-	err = json.Unmarshal([]byte(words), &all)
-	return all, wrap("read a list of names", err)
+	return a.LinkMakers, err
 }
 
 // contribute records who takes part in what an object orders.
@@ -161,10 +148,9 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
 		`SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
-		rows, err := tx.QueryContext(ctx, query, batch)
-		objects, err := collect(rows, err, scanOne[string])
+		objects, err := list[string](ctx, tx, "read what batch "+batch+" was made from", query, batch)
 		if err != nil {
-			return fmt.Errorf("read what batch %s was made from: %w", batch, err)
+			return err
 		}
 		from = append(from, objects...)
 	}
@@ -248,25 +234,24 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 		}
 	}
 	name := person(by)
-	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`,
-		name).Scan)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !a.May(Approver) {
+	a, err := find[Account](ctx, q, ErrNotFound, "read the account of "+by,
+		`SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name)
+	if errors.Is(err, ErrNotFound) || err == nil && !a.May(Approver) {
 		return &SecondError{By: by}
 	}
 	if err != nil {
-		return fmt.Errorf("read the account of %s: %w", by, err)
-	}
-	parts := make(map[string]Part)
-	rows, err := q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1`, batch)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var who string
-		var part Part
-		err := scan(&who, &part)
-		parts[who] = part
 		return err
-	})
+	}
+	contributors, err := list[struct {
+		Person string
+		Part   Part
+	}](ctx, q, "list the contributors of batch "+batch, `SELECT person, part FROM contributors WHERE object = $1`, batch)
 	if err != nil {
-		return fmt.Errorf("list the contributors of batch %s: %w", batch, err)
+		return err
+	}
+	parts := make(map[string]Part, len(contributors))
+	for _, c := range contributors {
+		parts[c.Person] = c.Part
 	}
 	part, takesPart := parts[name]
 	to, throughLink := strings.CutPrefix(string(part), string(PartLink)+" ")

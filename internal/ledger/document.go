@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"time"
 
@@ -35,30 +34,17 @@ func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, err
 
 func (l Documents) documents(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		found, err := l.read.QueryContext(ctx,
-			`SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
+		all, err := list[Document](ctx, l.read, "list documents",
+			`SELECT d.id, d.type, d.order_id, r.id AS "row", r.batch, r.number, i.product, d.created_at AS at, d.event
 			FROM `+from+` r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
 			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)
-		if err != nil {
-			yield(Document{}, fmt.Errorf("list documents: %w", err))
-			return
-		}
-		defer found.Close()
-		for found.Next() {
-			var d Document
-			var at int64
-			if err := found.Scan(&d.ID, &d.Type, &d.OrderID, &d.Row, &d.Batch, &d.Number, &d.Product, &at,
-				&d.Event); err != nil {
-				yield(d, fmt.Errorf("read a document: %w", err))
-				return
-			}
-			d.At = fromMillis(at)
+		for _, d := range all {
 			if !yield(d, nil) {
 				return
 			}
 		}
-		if err := found.Err(); err != nil {
-			yield(Document{}, fmt.Errorf("list documents: %w", err))
+		if err != nil {
+			yield(Document{}, err)
 		}
 	}
 }

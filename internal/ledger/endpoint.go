@@ -42,47 +42,24 @@ func (l Endpoints) Delete(ctx context.Context, id string) error {
 
 // List lists the endpoints, the newest first.
 func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
-	var all []Endpoint
-	err := l.eachEndpoint(ctx, func(e Endpoint, _ string) error {
-		all = append(all, e)
-		return nil
-	})
-	return all, err
+	return list[Endpoint](ctx, l.read, "read the endpoints",
+		`SELECT id, url, created_at FROM endpoints ORDER BY created_at DESC, id`)
 }
 
 // Secrets opens the signing secrets of all endpoints, the newest first.
 // Beside those that it could open it returns ErrSealed where some were sealed
 // under another key.
 func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
+	all, err := list[struct{ ID, Sealed string }](ctx, l.read, "read the endpoints",
+		`SELECT id, sealed FROM endpoints ORDER BY created_at DESC, id`)
 	var secrets []string
-	var closed error
-	err := l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
-		secret, err := l.openText("endpoint|"+e.ID, sealed)
-		switch {
-		case err == nil:
-			secrets = append(secrets, string(secret))
-		case errors.Is(err, ErrSealed):
-			closed = errors.Join(closed, fmt.Errorf("the secret of endpoint %s: %w", e.ID, err))
-		default:
-			return err
+	for _, e := range all {
+		secret, failed := l.openText("endpoint|"+e.ID, e.Sealed)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("the secret of endpoint %s: %w", e.ID, failed))
+			continue
 		}
-		return nil
-	})
-	return secrets, errors.Join(err, closed)
-}
-
-func (l Endpoints) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var e Endpoint
-		var sealed string
-		var at int64
-		if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
-			return err
-		}
-		e.CreatedAt = fromMillis(at)
-		return do(e, sealed)
-	})
-	return wrap("read the endpoints", err)
+		secrets = append(secrets, string(secret))
+	}
+	return secrets, err
 }

@@ -156,17 +156,16 @@ func (f *Filings) Total() (n int) {
 // of an agent is no filing and is not among them.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
-	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*)
+	statuses, err := list[struct {
+		Status string
+		N      int
+	}](ctx, l.read, "sum up the filings of batch "+batch, `SELECT i.filing_status AS status, COUNT(*) AS n
 		FROM result_rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
 		batch)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var status string
-		var n int
-		err := scan(&status, &n)
-		f.Statuses[status] = n
-		return err
-	})
+	for _, s := range statuses {
+		f.Statuses[s.Status] = s.N
+	}
 	if err == nil {
 		err = l.read.QueryRowContext(ctx,
 			`SELECT (SELECT COUNT(DISTINCT r.id) FROM items i JOIN result_rows r ON r.id = i.row

@@ -55,15 +55,15 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 	var recorded AuditEvent
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
-		var unlinked int64
-		a, err = scanAccount(func(dest ...any) error {
-			return tx.QueryRowContext(ctx,
-				`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account
-					WHERE i.issuer = $1 AND i.subject = $2`,
-				p.Issuer, p.Subject).Scan(append(dest, &unlinked)...)
-		})
+		known, err := find[struct {
+			Account
+			UnlinkedAt time.Time
+		}](ctx, tx, ErrNotFound, "find a person of the provider",
+			`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account
+				WHERE i.issuer = $1 AND i.subject = $2`, p.Issuer, p.Subject)
+		a = known.Account
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
+		case errors.Is(err, ErrNotFound):
 			created = true
 			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
 				return err
@@ -78,7 +78,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			return insertAuditEvent(ctx, tx, withID(recorded), now)
 		case err != nil:
 			return err
-		case unlinked > 0:
+		case !known.UnlinkedAt.IsZero():
 			return ErrUnlinked
 		case a.Disabled:
 			return ErrSession
@@ -239,17 +239,9 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, 
 
 // ListIdentities lists how an account is known to providers.
 func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
-	rows, err := l.read.QueryContext(ctx,
+	return list[Identity](ctx, l.read, "list the identities of account "+account,
 		`SELECT issuer, subject, account, name, created_at, used_at
 			FROM identities
 			WHERE account = $1 AND unlinked_at = 0
 			ORDER BY created_at, subject`, account)
-	all, err := collect(rows, err, func(scan func(...any) error) (Identity, error) {
-		var i Identity
-		var created, used int64
-		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)
-		i.CreatedAt, i.UsedAt = fromMillis(created), fromMillis(used)
-		return i, err
-	})
-	return all, wrap("list the identities of account "+account, err)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // BoughtBefore begins the message of a ready row that will order nothing, as
@@ -147,18 +146,7 @@ func (db *database) rowNumbered(ctx context.Context, from, batch string, number 
 
 // OfRow lists the entries of a row, the newest first and at most limit.
 func (l Entries) OfRow(ctx context.Context, row int64, limit int) ([]Entry, error) {
-	rows, err := l.read.QueryContext(ctx,
+	return list[Entry](ctx, l.read, "list the entries of a row",
 		`SELECT e.id, e.at, e.kind, e.amount, e.row, r.batch, r.number, e.note
-		FROM entries e JOIN rows r ON r.id = e.row WHERE e.row = $1 ORDER BY e.id DESC LIMIT $2`, row, limit)
-	all, err := collect(rows, err, func(scan func(...any) error) (Entry, error) {
-		var e Entry
-		var at, amount int64
-		err := scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note)
-		e.At, e.Amount = fromMillis(at), money.Cents(amount)
-		return e, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the entries of a row: %w", err)
-	}
-	return all, nil
+			FROM entries e JOIN rows r ON r.id = e.row WHERE e.row = $1 ORDER BY e.id DESC LIMIT $2`, row, limit)
 }

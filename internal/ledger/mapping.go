@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -43,35 +42,20 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 
 const mappingColumns = `shape, headers, columns, created_by, created_at`
 
-func scanMapping(scan func(...any) error) (Mapping, error) {
-	var m Mapping
-	var headers, columns []byte
-	var created int64
-	if err := scan(&m.Shape, &headers, &columns, &m.CreatedBy, &created); err != nil {
-		return m, err
-	}
-	m.CreatedAt = fromMillis(created)
-	return m, errors.Join(json.Unmarshal(headers, &m.Headers), json.Unmarshal(columns, &m.Columns))
-}
-
 // FindMapping finds the mapping of a shape. It returns ErrNotFound.
 func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error) {
-	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`,
-		shape).Scan)
-	return m, wrap("find the column mapping "+shape, orElse(err, ErrNotFound))
+	return find[Mapping](ctx, l.read, ErrNotFound, "find the column mapping "+shape,
+		`SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`, shape)
 }
 
 // ListMappings lists those that are kept, the newest first.
 func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
-	all, err := collect(rows, err, scanMapping)
-	return all, wrap("list the column mappings", err)
+	return list[Mapping](ctx, l.read, "list the column mappings",
+		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
 }
 
 // DeleteMapping forgets a mapping. It returns ErrNotFound.
 func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		return changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM mappings WHERE shape = $1`, shape))
-	})
-	return wrap("delete the column mapping "+shape, err)
+	return wrap("delete the column mapping "+shape,
+		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))
 }

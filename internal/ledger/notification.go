@@ -64,7 +64,7 @@ type Notification struct {
 	Tries    int      // how often sending began
 	Reported []string // the targets that have it
 
-	due int64 // of the claim
+	Due time.Time // when it is sent next, or the end of its claim
 }
 
 // Pending is a row, or an item of one, that a person is to know of.
@@ -96,14 +96,14 @@ const (
 	// Read every few seconds by every process, so each part is a look into an
 	// index. What is seldom there is asked for in the order of its index, and a
 	// batch as a range, or PostgreSQL would read all rows to find out.
-	selectReportable = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
+	selectReportable = `SELECT c.mode, c.paused AS halt, c.paused_note AS halt_note, c.paused_at AS halt_since,
 			EXISTS (
 				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
-					ORDER BY waits LIMIT 1) AS w),
-			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1),
-			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1),
+					ORDER BY waits LIMIT 1) AS w) AS short,
+			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1) AS funds_reported,
+			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1) AS key_reported,
 			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions'
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark))
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark)) AS cured
 		FROM control c
 		WHERE c.id = 1`
 	selectEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
@@ -120,7 +120,8 @@ const (
 			WHERE b.open = 1) AS s
 		WHERE s.told = s.works
 		ORDER BY s.created_at DESC, s.id LIMIT 100`
-	selectPending = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty
+	selectPending = `SELECT 'uncertain' AS kind, r.id AS ref, r.tries AS mark, r.id AS "row", r.batch,
+			r.held AS "reserved.amount", r.certainty AS "reserved.certainty"
 		FROM rows r
 		WHERE r.result = 'uncertain'
 		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
@@ -137,43 +138,26 @@ const (
 
 // FindReportable reads what there may be to tell. It changes nothing.
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
-	var n Reportable
-	var since int64
-	err := l.read.QueryRowContext(ctx, selectReportable).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short,
-		&n.FundsReported,
-		&n.KeyReported, &n.Cured)
+	n, err := find[Reportable](ctx, l.read, ErrNotFound, "find what to notify of", selectReportable)
 	if err != nil {
-		return n, fmt.Errorf("find what to notify of: %w", err)
+		return n, err
 	}
-	n.HaltSince = fromMillis(since)
-	rows, err := l.read.QueryContext(ctx, selectEndings)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var batch string
-		var told bool
-		if err := scan(&batch, &told); err != nil {
-			return err
-		}
-		if told {
-			n.Resumed = append(n.Resumed, batch)
+	endings, err := list[struct {
+		ID   string
+		Told bool
+	}](ctx, l.read, "find finished batches", selectEndings)
+	if err != nil {
+		return n, err
+	}
+	for _, e := range endings {
+		if e.Told {
+			n.Resumed = append(n.Resumed, e.ID)
 		} else {
-			n.Ended = append(n.Ended, batch)
+			n.Ended = append(n.Ended, e.ID)
 		}
-		return nil
-	})
-	if err != nil {
-		return n, fmt.Errorf("find finished batches: %w", err)
 	}
-	rows, err = l.read.QueryContext(ctx, selectPending)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var u Pending
-		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Reserved.Amount,
-			&u.Reserved.Certainty); err != nil {
-			return err
-		}
-		n.Pending = append(n.Pending, u)
-		return nil
-	})
-	return n, wrap("find unreported rows", err)
+	n.Pending, err = list[Pending](ctx, l.read, "find unreported rows", selectPending)
+	return n, err
 }
 
 // errReported ends a change that another process has made already.
@@ -263,15 +247,13 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 // ListReported lists what the notifications of a kind have told of: Kind, Ref and
 // Mark alone.
 func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT ref, mark FROM told WHERE kind = $1`, kind)
-	all := make(map[Pending]bool)
-	err = each(rows, err, func(scan func(...any) error) error {
-		p := Pending{Kind: kind}
-		err := scan(&p.Ref, &p.Mark)
+	reported, err := list[Pending](ctx, l.read, "list what was reported",
+		`SELECT kind, ref, mark FROM told WHERE kind = $1`, kind)
+	all := make(map[Pending]bool, len(reported))
+	for _, p := range reported {
 		all[p] = true
-		return err
-	})
-	return all, wrap("list what was reported", err)
+	}
+	return all, err
 }
 
 func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {
@@ -310,18 +292,8 @@ func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batc
 	return fromMillis(at), nil
 }
 
-const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told,
+const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told AS reported,
 		recipients, path`
-
-func scanNotification(scan func(...any) error) (Notification, error) {
-	var n Notification
-	var at int64
-	var told, recipients string
-	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told, &recipients,
-		&n.Path)
-	n.At, n.Reported, n.Recipients = fromMillis(at), strings.Fields(told), strings.Fields(recipients)
-	return n, err
-}
 
 // Claim takes the notice that is due the longest, of the given kinds. No
 // other process gets it before the lease ends; should this one die, another
@@ -330,23 +302,21 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
 	in, args := among(l.dialect, kinds, toMillis(l.now()))
 	for len(kinds) > 0 {
-		n, err = scanNotification(l.read.QueryRowContext(ctx,
+		found, err := list[Notification](ctx, l.read, "find a notification to send",
 			`SELECT `+notificationColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind `+in+
-				` ORDER BY due, id LIMIT 1`, args...).Scan)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return Notification{}, false, nil
-		case err != nil:
-			return Notification{}, false, fmt.Errorf("find a notification to send: %w", err)
+				` ORDER BY due, id LIMIT 1`, args...)
+		if err != nil || len(found) == 0 {
+			return Notification{}, false, err
 		}
-		until := toMillis(l.now().Add(lease))
+		n = found[0]
+		until := fromMillis(toMillis(l.now().Add(lease)))
 		mine, err := affected(l.exclusively(ctx,
-			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
+			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, toMillis(n.Due), toMillis(until)))
 		if err != nil {
 			return Notification{}, false, fmt.Errorf("claim notification %d: %w", n.ID, err)
 		}
 		if mine == 1 {
-			n.due, n.Tries = until, n.Tries+1
+			n.Due, n.Tries = until, n.Tries+1
 			return n, true, nil
 		}
 	}
@@ -360,7 +330,7 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
-		n.ID, n.due, toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
+		n.ID, toMillis(n.Due), toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	return wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
 }
 
@@ -380,10 +350,8 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 
 // List lists the notifications, sent and waiting, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
-		limit)
-	all, err := collect(rows, err, scanNotification)
-	return all, wrap("list notices", err)
+	return list[Notification](ctx, l.read, "list notices",
+		`SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`, limit)
 }
 
 // selectBacklog reads the ready rows in two parts, each with an index of its own.

@@ -1,8 +1,6 @@
 package ledger
 
-import (
-	"context"
-)
+import "context"
 
 // Officer is a row of a sheet of officers, as it belongs to a row of filings.
 type Officer struct {
@@ -15,17 +13,9 @@ type Officer struct {
 // rows have those of the correction.
 // One whose company has several rows comes once for each.
 func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT r.number, o.listed, o.cells
+	return list[Officer](ctx, l.read, "list the officers of batch "+batch,
+		`SELECT r.number AS "row", o.listed AS number, o.cells
 			FROM result_rows r JOIN officers o ON o.batch = r.own_batch AND o.number = r.own_number
 			WHERE r.batch = $1
 			ORDER BY o.listed, r.number`, batch)
-	all, err := collect(rows, err, func(scan func(...any) error) (Officer, error) {
-		var o Officer
-		var cells string
-		err := scan(&o.Row, &o.Number, &cells)
-		o.Cells = []byte(cells)
-		return o, err
-	})
-	return all, wrap("list the officers of batch "+batch, err)
 }

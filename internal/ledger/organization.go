@@ -152,22 +152,21 @@ func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 // List are those that the ledger was bound to; none where it is free.
 func (l Organizations) List(ctx context.Context) ([]Organization, error) {
 	known, _, err := organizations(ctx, l.read)
-	return known, wrap("read the ledger's organizations", err)
+	return known, err
 }
 
 func organizations(ctx context.Context, q querier) (known []Organization, unnamed []string, err error) {
-	rows, err := q.QueryContext(ctx,
-		`SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var o Organization
-		var u string
-		err := scan(&o.CreatedAt, &o.Domain, &o.Subdomain, &u, &o.Name)
+	all, err := list[struct {
+		Organization
+		Unnamed string
+	}](ctx, q, "read the ledger's organizations",
+		`SELECT created AS created_at, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`)
+	for _, o := range all {
 		if o.Known() {
-			known = append(known, o)
+			known = append(known, o.Organization)
 		} else {
-			unnamed = append(unnamed, u)
+			unnamed = append(unnamed, o.Unnamed)
 		}
-		return err
-	})
+	}
 	return known, unnamed, err
 }

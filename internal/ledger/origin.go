@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -112,15 +111,12 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := among(l.dialect, some)
-		rows, err := l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id `+in, args...)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
-			known[id] = true
-			return err
-		})
+		found, err := list[string](ctx, l.read, "find orders", `SELECT order_id FROM items WHERE order_id `+in, args...)
 		if err != nil {
-			return nil, fmt.Errorf("find orders: %w", err)
+			return nil, err
+		}
+		for _, id := range found {
+			known[id] = true
 		}
 	}
 	return known, nil

@@ -34,30 +34,16 @@ const maxPasskeys = 10
 
 const passkeyColumns = `id, account, name, credential, data, created_at, used_at`
 
-func scanPasskey(scan func(...any) error) (Passkey, error) {
-	var p Passkey
-	var created, used int64
-	err := scan(&p.ID, &p.Account, &p.Name, &p.Credential, &p.Data, &created, &used)
-	p.CreatedAt, p.UsedAt = fromMillis(created), fromMillis(used)
-	return p, err
-}
-
 // ListPasskeys lists the passkeys of an account, the oldest first.
 func (l Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, error) {
-	rows, err := l.read.QueryContext(ctx,
+	return list[Passkey](ctx, l.read, "list the passkeys of account "+account,
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE account = $1 ORDER BY created_at, id`, account)
-	all, err := collect(rows, err, scanPasskey)
-	return all, wrap("list the passkeys of account "+account, err)
 }
 
 // FindPasskey finds a passkey by its credential id. It returns ErrPasskey.
 func (l Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
-	p, err := scanPasskey(l.read.QueryRowContext(ctx,
-		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Passkey{}, ErrPasskey
-	}
-	return p, wrap("find a passkey", err)
+	return find[Passkey](ctx, l.read, ErrPasskey, "find a passkey",
+		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential)
 }
 
 // AddPasskey adds a passkey, and ends the account's sessions other than the one

@@ -98,23 +98,16 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 
 // FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
-	r := CompanyList{Hash: hash}
-	var at int64
-	err := l.read.QueryRowContext(ctx,
-		`SELECT file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
-		&r.Content, &r.CreatedBy, &at)
-	err = orElse(err, ErrNotFound)
-	if err == nil {
-		var keys keyring
-		if keys, err = l.sealer(); err == nil {
-			r.Content, err = keys.open("roster|"+hash, r.Content)
-		}
-	}
+	r, err := find[CompanyList](ctx, l.read, ErrNotFound, "read the company list "+hash,
+		`SELECT hash, file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash)
 	if err != nil {
-		return CompanyList{}, fmt.Errorf("read the company list %s: %w", hash, err)
+		return CompanyList{}, err
 	}
-	r.CreatedAt = fromMillis(at)
-	return r, nil
+	keys, err := l.sealer()
+	if err == nil {
+		r.Content, err = keys.open("roster|"+hash, r.Content)
+	}
+	return r, wrap("read the company list "+hash, err)
 }
 
 // Add adds a schedule. It reports false, and changes nothing, where there is
@@ -163,16 +156,8 @@ type ListSince struct {
 
 // ListsOf lists the company lists that a schedule has had, the oldest first.
 func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT roster, since FROM season_lists WHERE season = $1 ORDER BY since`, name)
-	all, err := collect(rows, err, func(scan func(...any) error) (ListSince, error) {
-		var v ListSince
-		var since int64
-		err := scan(&v.CompanyList, &since)
-		v.Since = fromMillis(since)
-		return v, err
-	})
-	return all, wrap("list the company lists of the schedule "+name, err)
+	return list[ListSince](ctx, l.read, "list the company lists of the schedule "+name,
+		`SELECT roster AS company_list, since FROM season_lists WHERE season = $1 ORDER BY since`, name)
 }
 
 // Change changes what a schedule files and when; a paused one stays paused. It
@@ -200,25 +185,11 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 
 // List lists all schedules by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version,
-				s.created_by, s.created_at, s.list_changed_at
+	return list[Schedule](ctx, l.read, "list the schedules",
+		`SELECT s.name, s.roster AS company_list, r.file, s.options, s.schedule AS timing, s.approval, s.paused,
+				s.since, s.version, s.created_by, s.created_at, s.list_changed_at AS changed
 			FROM seasons s JOIN rosters r ON r.hash = s.roster
 			ORDER BY s.name`)
-	all, err := collect(rows, err, func(scan func(...any) error) (Schedule, error) {
-		var s Schedule
-		var options string
-		var since, created, changed int64
-		if err := scan(&s.Name, &s.CompanyList, &s.File, &options, &s.Timing, &s.Approval, &s.Paused, &since,
-			&s.Version,
-			&s.CreatedBy, &created, &changed); err != nil {
-			return s, err
-		}
-		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(
-			options), fromMillis(since), fromMillis(created), fromMillis(changed)
-		return s, nil
-	})
-	return all, wrap("list the schedules", err)
 }
 
 // SetPaused pauses a schedule, or resumes it: what was due in between is not
@@ -291,32 +262,18 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 
 // ListRuns lists the runs of a schedule, or of all for "", the newest first.
 func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
-	return l.selectRuns(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
+	return l.selectRuns(ctx, `, plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
 // ListRunsInBrief lists all runs without their plans and notes: for callers
 // that looks every few seconds what is due.
 func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
-	return l.selectRuns(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
+	return l.selectRuns(ctx, ` FROM firings ORDER BY due DESC, id`)
 }
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,
-		args...)
-	all, err := collect(rows, err, func(scan func(...any) error) (Run, error) {
-		var f Run
-		var due, began, ended int64
-		var plan string
-		if err := scan(&f.ID, &f.Schedule, &due, &f.CompanyList, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan,
-			&f.Note); err != nil {
-			return f, err
-		}
-		f.Due, f.BeganAt, f.EndedAt, f.Plan = fromMillis(
-			due), fromMillis(began), fromMillis(ended), json.RawMessage(plan)
-		return f, nil
-	})
-	return all, wrap("list runs", err)
+	return list[Run](ctx, l.read, "list runs",
+		`SELECT id, season AS schedule, due, roster AS company_list, missed, began_at, ended_at, state, batch`+rest, args...)
 }
 
 // PriorPurchase is a purchase that keeps a row from buying.

@@ -155,27 +155,24 @@ func (l Companies) Company(ctx context.Context, key string) (ListedCompany, erro
 
 // Clients finds at most limit clients whose names have the text.
 func (l Companies) Clients(ctx context.Context, name string, limit int) ([]string, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT c.client FROM rows c WHERE c.id IN (
+	return list[string](ctx, l.read, "search the clients", `SELECT c.client FROM rows c WHERE c.id IN (
 			SELECT MIN(r.id) FROM rows r
 			WHERE r.client_folded <> '' AND r.client_folded LIKE $1 ESCAPE '!'
 				AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
 			GROUP BY r.client_folded)
 		ORDER BY c.client_folded LIMIT $2`,
 		"%"+escapeLike(filing.FoldLegalName(name))+"%", limit)
-	found, err := collect(rows, err, scanOne[string])
-	return found, wrap("search the clients", err)
 }
 
 // BatchesOfClient lists the batches that have a row of a client.
 func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[string]bool, error) {
 	all := make(map[string]bool)
-	rows, err := l.read.QueryContext(ctx, `SELECT DISTINCT batch FROM rows
+	batches, err := list[string](ctx, l.read, "find the batches of a client", `SELECT DISTINCT batch FROM rows
 		WHERE client_folded = $1 AND client_folded <> ''`, filing.FoldLegalName(client))
-	batches, err := collect(rows, err, scanOne[string])
 	for _, batch := range batches {
 		all[batch] = true
 	}
-	return all, wrap("find the batches of a client", err)
+	return all, err
 }
 
 // RowsOfCompany lists the submitted rows of a company, the newest first.

@@ -107,36 +107,38 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 // FindSession looks up whose session a secret is, and notes that it is used. It
 // returns ErrSession.
 func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
-	var s Session
-	var created, seen, ends int64
-	var err error
-	s.Account, err = scanAccount(func(dest ...any) error {
-		return l.read.QueryRowContext(ctx,
-			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent
-				FROM sessions s JOIN accounts a ON a.id = s.account
-				WHERE s.hash = $1`, hashed(secret)).
-			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent)...)
-	})
+	s, err := find[struct {
+		Account
+		BegunAt, SeenAt, EndsAt time.Time
+		Origin, Agent           string
+	}](ctx, l.read, ErrSession, "find a session",
+		`SELECT `+accountColumns+`, s.created_at AS begun_at, s.seen_at, s.ends_at, s.origin, s.agent
+			FROM sessions s JOIN accounts a ON a.id = s.account
+			WHERE s.hash = $1`, hashed(secret))
 	now := l.now()
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return Session{}, ErrSession
 	case err != nil:
-		return Session{}, fmt.Errorf("find a session: %w", err)
-	case s.Account.Disabled || toMillis(now) >= ends || !now.Before(fromMillis(seen).Add(sessionIdle)):
+		return Session{}, err
+	case s.Disabled || !now.Before(s.EndsAt) || !now.Before(s.SeenAt.Add(sessionIdle)):
 		return Session{}, ErrSession
 	}
-	if now.Sub(fromMillis(seen)) >= seenEvery {
+	if now.Sub(s.SeenAt) >= seenEvery {
 		if _, err := l.exclusively(withoutAudit(ctx),
 			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), toMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("update a session: %w", err)
 		}
-		seen = toMillis(now)
+		s.SeenAt = fromMillis(toMillis(now))
 	}
-	s.ID = hashed(secret)[:publicID]
-	s.CreatedAt, s.SeenAt, s.EndsAt = fromMillis(created), fromMillis(seen), fromMillis(ends)
-	return s, nil
+	return Session{
+		ID:        hashed(secret)[:publicID],
+		Account:   s.Account,
+		CreatedAt: s.BegunAt,
+		SeenAt:    s.SeenAt,
+		EndsAt:    s.EndsAt,
+		From:      s.Origin,
+		Agent:     s.Agent,
+	}, nil
 }
 
 // ProviderToken opens the ID token of a session that a sign-in provider began; it
@@ -165,20 +167,10 @@ func (l Accounts) EndSession(ctx context.Context, secret string) error {
 // was used last comes first.
 func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
 	now := l.now()
-	rows, err := l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
-		WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
-		account, toMillis(now), toMillis(now.Add(-sessionIdle)))
-	all, err := collect(rows, err, func(scan func(...any) error) (Session, error) {
-		var s Session
-		var hash string
-		var created, seen, ends int64
-		if err := scan(&hash, &created, &seen, &ends, &s.From, &s.Agent); err != nil {
-			return s, err
-		}
-		s.ID, s.CreatedAt, s.SeenAt, s.EndsAt = hash[:publicID], fromMillis(created), fromMillis(seen), fromMillis(ends)
-		return s, nil
-	})
-	return all, wrap("list the sessions", err)
+	return list[Session](ctx, l.read, "list the sessions",
+		`SELECT substr(hash, 1, $4) AS id, created_at, seen_at, ends_at, origin AS "from", agent FROM sessions
+			WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
+		account, toMillis(now), toMillis(now.Add(-sessionIdle)), publicID)
 }
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.

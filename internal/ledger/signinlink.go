@@ -73,45 +73,42 @@ const mailEvery = 2 * time.Minute
 func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	life time.Duration) (a Account, secret string, err error) {
 	secret, hash := newSecret()
-	var words string
-	find := func(q querier) error {
-		now := l.now()
-		a, err = scanAccount(func(dest ...any) error {
-			return q.QueryRowContext(ctx, `SELECT `+accountColumns+`, a.email_by FROM accounts a
-				WHERE (a.name = $1 OR a.email = $1) AND a.email <> '' AND a.disabled = 0 AND a.managed_by = ''
-				AND NOT EXISTS (SELECT 1 FROM sign_in_links t
-					WHERE t.account = a.id AND t.made_by = '' AND t.created_at > $2 AND t.ends_at > $3)
-				ORDER BY CASE WHEN a.name = $1 THEN 0 ELSE 1 END LIMIT 1`,
-				folded(nameOrEmail), toMillis(now.Add(-mailEvery)), toMillis(now)).Scan(append(dest, &words)...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrSignInLink
-		}
-		return wrap("find whom to mail a link", err)
+	var mailed struct {
+		Account
+		EmailBy []string
 	}
-	if err := find(l.read); err != nil { // strangers ask, and wait for no lock
+	look := func(q querier) (err error) {
+		now := toMillis(l.now())
+		mailed, err = find[struct {
+			Account
+			EmailBy []string
+		}](ctx, q, ErrSignInLink, "find whom to mail a link", `SELECT `+accountColumns+`, a.email_by FROM accounts a
+			WHERE (a.name = $1 OR a.email = $1) AND a.email <> '' AND a.disabled = 0 AND a.managed_by = ''
+			AND NOT EXISTS (SELECT 1 FROM sign_in_links t
+				WHERE t.account = a.id AND t.made_by = '' AND t.created_at > $2 AND t.ends_at > $3)
+			ORDER BY CASE WHEN a.name = $1 THEN 0 ELSE 1 END LIMIT 1`,
+			folded(nameOrEmail), now-mailEvery.Milliseconds(), now)
+		return err
+	}
+	if err := look(l.read); err != nil { // strangers ask, and wait for no lock
 		return Account{}, "", err
 	}
 	var recorded AuditEvent
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
-		if err := find(tx); err != nil {
+		if err := look(tx); err != nil {
 			return err
 		}
-		makers, err := names(words)
-		if err != nil {
-			return err
-		}
-		recorded = AuditEvent{From: from, What: "account-link", Of: a.Name, Note: "mailed to the account's address"}
+		recorded = AuditEvent{From: from, What: "account-link", Of: mailed.Name, Note: "mailed to the account's address"}
 		if err := insertAuditEvent(ctx, tx, withID(recorded), l.now()); err != nil {
 			return err
 		}
-		return l.insertLink(ctx, tx, a, hash, "", makers, life)
+		return l.insertLink(ctx, tx, mailed.Account, hash, "", mailed.EmailBy, life)
 	})
 	if err != nil {
 		return Account{}, "", fmt.Errorf("make a link to mail: %w", err)
 	}
 	l.report(recorded)
-	return a, secret, nil
+	return mailed.Account, secret, nil
 }
 
 // insertLink adds a link of an account, and deletes all that have expired.
@@ -144,23 +141,20 @@ func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 // FindSignInLink looks up whom a link is for, and leaves it valid. It returns
 // ErrSignInLink.
 func (l Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
-	a, _, err := l.findSignInLink(ctx, l.read, secret)
-	return a, err
+	link, err := l.findSignInLink(ctx, l.read, secret)
+	return link.Account, err
 }
 
-func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) (a Account, makers string, err error) {
-	a, err = scanAccount(func(dest ...any) error {
-		return q.QueryRowContext(ctx, `SELECT `+accountColumns+
-			`, t.makers FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
-			hashed(secret), toMillis(l.now())).Scan(append(dest, &makers)...)
-	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && a.Disabled:
-		return Account{}, "", ErrSignInLink
-	case err != nil:
-		return Account{}, "", fmt.Errorf("find a link: %w", err)
-	}
-	return a, makers, nil
+// openLink is whom a link signs in, and who stands behind it.
+type openLink struct {
+	Account
+	Makers []string
+}
+
+func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) (openLink, error) {
+	return find[openLink](ctx, q, ErrSignInLink, "find a link", `SELECT `+accountColumns+`, t.makers
+		FROM sign_in_links t JOIN accounts a ON a.id = t.account
+		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), toMillis(l.now()))
 }
 
 // UseSignInLink uses a link up, for the first call. The account stands for the
@@ -168,22 +162,16 @@ func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) 
 // It returns ErrSignInLink.
 func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var words string
-		if a, words, err = l.findSignInLink(ctx, tx, secret); err != nil {
+		link, err := l.findSignInLink(ctx, tx, secret)
+		if err != nil {
 			return err
 		}
+		a = link.Account
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
 			return wrap("use a link up", err)
 		}
-		makers, err := names(words)
-		if err != nil {
-			return err
-		}
-		earlier, err := linkMakers(ctx, tx, a.Name)
-		if err != nil {
-			return err
-		}
-		makers = slices.DeleteFunc(append(makers, earlier...), func(name string) bool { return name == a.Name })
+		makers := slices.DeleteFunc(slices.Concat(link.Makers, a.LinkMakers),
+			func(name string) bool { return name == a.Name })
 		if len(makers) == 0 {
 			return nil
 		}
@@ -216,19 +204,11 @@ func clearLinkMakers(ctx context.Context, tx *sql.Tx, a Account) error {
 
 // ListSignInLinks lists the open links, the newest first.
 func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT t.id, a.name, t.made_by, t.created_at, t.ends_at
+	return list[SignInLink](ctx, l.read, "list the sign-in links",
+		`SELECT t.id, a.name AS account, t.made_by, t.created_at, t.ends_at
 			FROM sign_in_links t JOIN accounts a ON a.id = t.account
 			WHERE t.ends_at > $1
 			ORDER BY t.created_at DESC, t.id`, toMillis(l.now()))
-	all, err := collect(rows, err, func(scan func(...any) error) (SignInLink, error) {
-		var s SignInLink
-		var created, ends int64
-		err := scan(&s.ID, &s.Account, &s.MadeBy, &created, &ends)
-		s.CreatedAt, s.EndsAt = fromMillis(created), fromMillis(ends)
-		return s, err
-	})
-	return all, wrap("list the sign-in links", err)
 }
 
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.

@@ -214,7 +214,7 @@ type Covered struct {
 	By        Subscription // of several the soundest
 }
 
-const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year
+const selectCovered = `SELECT r.id AS "row", c.batch, c.number, c.cover, c.year
 	FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
 	WHERE r.result IN ('skipped', 'placed')
 	AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
@@ -235,19 +235,16 @@ func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, 
 func (db *database) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
 	var all []Covered
 	var covers []string
-	rows, err := db.read.QueryContext(ctx, selectCovered+where, args...)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var c Covered
-		var cover string
-		if err := scan(&c.Row, &c.Batch, &c.Number, &cover, &c.Year); err != nil {
-			return err
-		}
-		c.CompanyID, c.State = splitCover(cover)
-		all, covers = append(all, c), append(covers, cover)
-		return nil
-	})
+	found, err := list[struct {
+		Covered
+		Cover string
+	}](ctx, db.read, "list the rows that subscriptions cover", selectCovered+where, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list the rows that subscriptions cover: %w", err)
+		return nil, err
+	}
+	for _, c := range found {
+		c.CompanyID, c.State = splitCover(c.Cover)
+		all, covers = append(all, c.Covered), append(covers, c.Cover)
 	}
 	subscribed := make(map[string][]Subscription)
 	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(covers))), pageSize) {

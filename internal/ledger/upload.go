@@ -116,39 +116,27 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 
 const uploadColumns = `id, file, size, hash, options, edits, version, batch, quote, created_by, created_at, changed_at`
 
-func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
-	var u Upload
-	var edits string
-	var created, changed int64
-	if err := scan(&u.ID, &u.File, &u.Size, &u.Hash, &u.Options, &edits, &u.Version, &u.Batch, &u.Quote, &u.CreatedBy,
-		&created, &changed); err != nil {
+func (l Uploads) find(ctx context.Context, q querier, id string) (Upload, error) {
+	u, err := find[Upload](ctx, q, ErrNotFound, "find the spreadsheet "+id,
+		`SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id)
+	if err != nil || len(u.Edits) == 0 {
 		return u, err
 	}
-	u.CreatedAt, u.ChangedAt = fromMillis(created), fromMillis(changed)
-	if edits == "" {
-		return u, nil
-	}
-	var err error
-	u.Edits, err = l.openText("edits|"+u.ID, edits)
+	u.Edits, err = l.openText("edits|"+u.ID, string(u.Edits))
 	return u, wrap("read the corrections of the spreadsheet "+u.File, err)
 }
 
 // Find finds an upload. It returns ErrNotFound.
-func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
-	u, err := l.scanUpload(l.read.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
-	return u, wrap("find the spreadsheet "+id, orElse(err, ErrNotFound))
-}
+func (l Uploads) Find(ctx context.Context, id string) (Upload, error) { return l.find(ctx, l.read, id) }
 
 // List lists those that no open batch was made of, the newest first, without
 // their edits.
 func (l Uploads) List(ctx context.Context) ([]Upload, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at
+	return list[Upload](ctx, l.read, "list the spreadsheets",
+		`SELECT id, file, size, hash, options, version, batch, quote, created_by, created_at, changed_at
 			FROM uploads u
 			WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)
 			ORDER BY created_at DESC, id`)
-	all, err := collect(rows, err, l.scanUpload)
-	return all, wrap("list the spreadsheets", err)
 }
 
 // Count counts the spreadsheets of a person that no open batch was made of, and
@@ -198,11 +186,7 @@ func (l Uploads) Edit(ctx context.Context, id string,
 	change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
 	var u Upload
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		u, err = l.scanUpload(tx.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
-		}
-		if err != nil {
+		if u, err = l.find(ctx, tx, id); err != nil {
 			return err
 		}
 		if u.Batch != "" {
@@ -319,11 +303,10 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE (changed_at < $1
+		ids, err := list[string](ctx, tx, "find old spreadsheets", `SELECT id FROM uploads WHERE (changed_at < $1
 			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1))
 			AND NOT (submitted = 1 AND EXISTS (SELECT 1 FROM batches b
 				WHERE b.id = uploads.batch AND b.approval = 'wanted' AND b.canceled = 0))`, before, yesterday)
-		ids, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// list reads a query's rows into values of a struct. A column goes to the field of its
+// name: created_at to CreatedAt, and "cost.amount" to Amount within Cost. A value that is
+// no struct takes the only column. what begins the errors.
+func list[T any](ctx context.Context, q querier, what, query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	var all []T
+	var v T
+	at := reflect.ValueOf(&v).Elem()
+	targets := targetsOf(at, columns)
+	for rows.Next() {
+		at.SetZero()
+		if err := rows.Scan(targets...); err != nil {
+			return nil, wrap(what, err)
+		}
+		all = append(all, v)
+	}
+	return all, wrap(what, rows.Err())
+}
+
+// find reads a query's first row as list does. It returns none if there is no row.
+func find[T any](ctx context.Context, q querier, none error, what, query string, args ...any) (first T, err error) {
+	all, err := list[T](ctx, q, what, query, args...)
+	if len(all) > 0 {
+		return all[0], err
+	}
+	if err == nil {
+		err = wrap(what, none)
+	}
+	return first, err
+}
+
+// targetsOf are where a scan of the columns puts them. It panics if a column has no field.
+func targetsOf(v reflect.Value, columns []string) []any {
+	if v.Kind() != reflect.Struct {
+		return []any{v.Addr().Interface()}
+	}
+	targets := make([]any, len(columns))
+	for i, column := range columns {
+		field := v
+		for name := range strings.SplitSeq(strings.ReplaceAll(column, "_", ""), ".") {
+			field = field.FieldByNameFunc(func(other string) bool { return strings.EqualFold(name, other) })
+		}
+		if !field.IsValid() {
+			panic(fmt.Sprintf("%s has no field for the column %s", v.Type(), column))
+		}
+		targets[i] = targetOf(field)
+	}
+	return targets
+}
+
+func targetOf(field reflect.Value) any {
+	switch at := field.Addr().Interface().(type) {
+	case *time.Time:
+		return (*millis)(at)
+	case *json.RawMessage:
+		return (*[]byte)(at)
+	case *[]byte:
+		return at
+	}
+	if k := field.Kind(); k == reflect.Slice || k == reflect.Map {
+		return asDocument{field}
+	}
+	return field.Addr().Interface()
+}
+
+// millis scans a time from Unix milliseconds.
+type millis time.Time
+
+// Scan implements sql.Scanner.
+func (m *millis) Scan(value any) error {
+	ms, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("%v is no time", value)
+	}
+	*m = millis(fromMillis(ms))
+	return nil
+}
+
+// asDocument scans a list or a map from JSON, or from nothing if it is empty. A list of
+// words without blanks may also be kept as these words.
+type asDocument struct{ field reflect.Value }
+
+// Scan implements sql.Scanner.
+func (d asDocument) Scan(value any) error {
+	text := fmt.Sprint(value)
+	if raw, ok := value.([]byte); ok {
+		text = string(raw)
+	}
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		return json.Unmarshal([]byte(text), d.field.Addr().Interface())
+	}
+	for word := range strings.FieldsSeq(text) {
+		d.field.Set(reflect.Append(d.field, reflect.ValueOf(word).Convert(d.field.Type().Elem())))
+	}
+	return nil
+}
