@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
+	"strings"
 )
 
 // BatchAttention is what of an open batch waits for a person or for funds, in rows.
@@ -18,42 +18,38 @@ type BatchAttention struct {
 // nothing does are left out. Each count is read from an index that has only rows of
 // its kind, so that it takes no longer for the rows that are done.
 func (l *Ledger) ListAttention(ctx context.Context) (map[string]BatchAttention, error) {
-	all := make(map[string]BatchAttention)
-	add := func(batch string, count func(*BatchAttention)) {
-		a := all[batch]
-		count(&a)
-		all[batch] = a
-	}
-	for _, q := range []struct {
-		query string
-		count func(a *BatchAttention, n int)
-	}{
-		{`SELECT r.batch FROM rows r
-			WHERE r.result IN ('invalid', 'rejected') AND ` + atRest,
-			func(a *BatchAttention, n int) { a.Correct = n }},
-		{`SELECT r.batch FROM rows r WHERE r.result = 'uncertain'`,
-			func(a *BatchAttention, n int) { a.Uncertain = n }},
-		{`SELECT r.batch FROM rows r WHERE r.waits = 'funds' AND r.waits <> ''`,
-			func(a *BatchAttention, n int) { a.Short = n }},
-		{`SELECT r.batch FROM rows r WHERE r.waits = '` + blockedOnApproval + `' AND r.waits <> ''`,
-			func(a *BatchAttention, n int) { a.Again = n }},
-		{`SELECT r.batch FROM rows r
-			WHERE r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`,
-			func(a *BatchAttention, n int) { a.Exceptions = n }},
+	var parts []string
+	for _, q := range [][2]string{
+		{"correct", `r.result IN ('invalid', 'rejected') AND ` + atRest},
+		{"uncertain", `r.result = 'uncertain'`},
+		{"short", `r.waits = 'funds' AND r.waits <> ''`},
+		{"again", `r.waits = '` + blockedOnApproval + `' AND r.waits <> ''`},
+		{"exceptions", `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`},
 	} {
 		// The limit keeps SQLite from reading all rows in the order of their batches.
-		rows, err := l.read.QueryContext(ctx,
-			`SELECT batch, COUNT(*) FROM (`+q.query+` LIMIT 1000000000) AS found GROUP BY batch`)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var batch string
-			var n int
-			err := scan(&batch, &n)
-			add(batch, func(a *BatchAttention) { q.count(a, n) })
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("count what needs action: %w", err)
-		}
+		parts = append(parts, `SELECT '`+q[0]+`' AS kind, batch, COUNT(*) AS n
+			FROM (SELECT r.batch FROM rows r WHERE `+q[1]+` LIMIT 1000000000) AS found GROUP BY batch`)
 	}
-	return all, nil
+	counts, err := list[struct {
+		Kind, Batch string
+		N           int
+	}](ctx, l.read, "count what needs action", strings.Join(parts, ` UNION ALL `))
+	all := make(map[string]BatchAttention)
+	for _, c := range counts {
+		a := all[c.Batch]
+		switch c.Kind {
+		case "correct":
+			a.Correct = c.N
+		case "uncertain":
+			a.Uncertain = c.N
+		case "short":
+			a.Short = c.N
+		case "again":
+			a.Again = c.N
+		case "exceptions":
+			a.Exceptions = c.N
+		}
+		all[c.Batch] = a
+	}
+	return all, err
 }

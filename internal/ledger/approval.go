@@ -50,6 +50,21 @@ type Approval struct {
 	At      time.Time
 }
 
+// approvalRow is what a batch says of its approval, and of itself for those who approve it.
+type approvalRow struct {
+	Approval
+	File                    string
+	Quote                   []byte
+	Open, Canceled, Applied bool
+}
+
+// approvalOf reads the approval of a batch. It returns ErrNotFound.
+func approvalOf(ctx context.Context, q querier, batch string) (approvalRow, error) {
+	return find[approvalRow](ctx, q, ErrNotFound, "read the approval of batch "+batch,
+		`SELECT approval AS state, plan AS hash, asked_by, second, file, quote, open, canceled, applied
+			FROM batches WHERE id = $1`, batch)
+}
+
 // Request keeps the rows of a batch from being sent until a person approves the
 // plan. A changed plan needs a new approval. The person who asks for it takes
 // part in the batch: where the policy wants a second person, the approval has
@@ -61,12 +76,10 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 		if err != nil {
 			return err
 		}
-		var applied bool
-		err = tx.QueryRowContext(ctx, `SELECT applied FROM batches WHERE id = $1`, batch).Scan(&applied)
-		switch {
+		switch was, err := approvalOf(ctx, tx, batch); {
 		case err != nil:
-			return orElse(err, ErrNotFound)
-		case applied: // the rows that it corrects are finished
+			return err
+		case was.Applied: // the rows that it corrects are finished
 			return ErrSubmitted
 		}
 		return l.askApproval(ctx, tx, batch, plan, second)
@@ -77,11 +90,9 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 // askApproval has a batch wait for the approval of a plan, by a second person or by
 // anyone.
 func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
-	var was Approval
-	var open bool
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, open FROM batches WHERE id = $1`,
-		batch).Scan(&was.State, &was.Hash, &was.Second, &open); err != nil {
-		return orElse(err, ErrNotFound)
+	was, err := approvalOf(ctx, tx, batch)
+	if err != nil {
+		return err
 	}
 	by := auditPerson(ctx)
 	asked, err := affected(tx.ExecContext(ctx,
@@ -93,7 +104,7 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 		return err
 	}
 	// it was submitted, and approved, before; openBatch records the others
-	if open && asked > 0 && was.State != ApprovalNeeded {
+	if was.Open && asked > 0 && was.State != ApprovalNeeded {
 		if err := db.recordSubmission(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -109,11 +120,10 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 // was given meanwhile: it stands.
 func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var state ApprovalState
-		switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
+		switch was, err := approvalOf(ctx, tx, batch); {
 		case err != nil:
-			return orElse(err, ErrNotFound)
-		case state != ApprovalNeeded:
+			return err
+		case was.State != ApprovalNeeded:
 			return ErrNoApprovalNeeded
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
@@ -206,13 +216,9 @@ func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
 		return err
 	}
-	var a Approval
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`,
-		batch).Scan(&a.State, &a.Hash, &a.Second); err != nil {
+	a, err := approvalOf(ctx, tx, batch)
+	if err != nil || a.Second && a.State != NoApproval {
 		return err
-	}
-	if a.Second && a.State != NoApproval {
-		return nil
 	}
 	return db.askApproval(ctx, tx, batch, a.Hash, true)
 }
@@ -228,18 +234,14 @@ type PlanHash func(ready iter.Seq2[Row, error]) (string, error)
 // *SecondError.
 func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		var state ApprovalState
-		var wanted string
-		var open bool
-		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, open FROM batches WHERE id = $1`,
-			batch).Scan(&state, &wanted, &open); {
+		switch a, err := approvalOf(ctx, tx, batch); {
 		case err != nil:
-			return orElse(err, ErrNotFound)
-		case state != ApprovalNeeded:
+			return err
+		case a.State != ApprovalNeeded:
 			return ErrNoApprovalNeeded
-		case !open:
+		case !a.Open:
 			return ErrNotOpen
-		case plan != wanted:
+		case plan != a.Hash:
 			return ErrChanged
 		}
 		switch now, err := hash(readyRows(ctx, tx, batch)); {

@@ -56,11 +56,9 @@ func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e 
 // recordSubmission records that a batch was submitted with what was quoted, after
 // the history of the draft that it was sent back to.
 func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch string) error {
-	var a Approval
-	var quote string
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, quote FROM batches WHERE id = $1`,
-		batch).Scan(&a.State, &a.Hash, &a.AskedBy, &quote); err != nil || a.State == NoApproval {
-		return wrap("read the approval of batch "+batch, err)
+	a, err := approvalOf(ctx, tx, batch)
+	if err != nil || a.State == NoApproval {
+		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE approval_history SET object = $1
 		WHERE object IN (SELECT 'upload ' || id FROM uploads WHERE batch = $1)`, batch); err != nil {
@@ -70,7 +68,7 @@ func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch stri
 		By:    a.AskedBy,
 		What:  StepSubmitted,
 		Plan:  a.Hash,
-		Quote: []byte(quote),
+		Quote: a.Quote,
 	}); err != nil || a.State != ApprovalNeeded {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // SetPageAddress stores where people reach the page, such as
@@ -27,29 +29,15 @@ func (l Notifications) PageAddress(ctx context.Context) (string, error) {
 // approvalPath is the page on which a batch is approved.
 func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
 
-// addApprovalNotification adds a notification of an approval, for the firm's targets
-// and for people.
-func (db *database) addApprovalNotification(ctx context.Context, tx *sql.Tx, n Notification) error {
-	_, err := db.insertNotification(ctx, tx, n)
-	return err
-}
-
-// describeBatch names a batch for a message: its file, orders and cost.
-func (db *database) describeBatch(ctx context.Context, tx *sql.Tx, batch string) (file, orders string, err error) {
-	if err = tx.QueryRowContext(ctx, `SELECT file FROM batches WHERE id = $1`, batch).Scan(&file); err != nil {
-		return "", "", wrap("read the file of batch "+batch, err)
-	}
+// describeOrders names what is to be sent of a batch for a message: orders and cost.
+func (db *database) describeOrders(ctx context.Context, tx *sql.Tx, batch string) (string, error) {
 	f, err := db.figures(ctx, tx, `rows`, batch)
-	orders = "1 order, " + f.Needed.String()
-	if f.Orders != 1 {
-		orders = fmt.Sprintf("%d orders, %s", f.Orders, f.Needed)
-	}
-	return filepath.Base(file), orders, err
+	return fmt.Sprintf("%s, %s", wording.Count(f.Orders, "order"), f.Needed), err
 }
 
 // notifyApprovalNeeded tells everyone who may approve a batch that it waits for them.
-func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch string, a Approval) error {
-	file, orders, err := db.describeBatch(ctx, tx, batch)
+func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch string, a approvalRow) error {
+	orders, err := db.describeOrders(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
@@ -70,6 +58,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 			to = append(to, one.Email)
 		}
 	}
+	file := filepath.Base(a.File)
 	what, who := file, nameOr(a.AskedBy)+" submitted "+file
 	var schedule string
 	switch err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(season), '') FROM firings WHERE batch = $1`,
@@ -79,7 +68,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	case schedule != "":
 		what, who = "the schedule "+schedule, fmt.Sprintf("The schedule %s submitted %s", schedule, file)
 	}
-	return db.addApprovalNotification(ctx, tx, Notification{
+	return db.addNotification(ctx, tx, Notification{
 		Kind:    NotifyApprovalNeeded,
 		Batch:   batch,
 		Subject: "waiting for approval: " + what + ", " + orders,
@@ -92,19 +81,20 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 
 // notifyApproved tells the person who submitted a batch that it was approved.
 func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by string) error {
-	file, orders, err := db.describeBatch(ctx, tx, batch)
+	a, err := approvalOf(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
-	var asked string
-	if err := tx.QueryRowContext(ctx, `SELECT asked_by FROM batches WHERE id = $1`, batch).Scan(&asked); err != nil {
-		return err
-	}
-	to, err := db.mailTo(ctx, tx, asked)
+	file := filepath.Base(a.File)
+	orders, err := db.describeOrders(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
-	return db.addApprovalNotification(ctx, tx, Notification{
+	to, err := db.mailTo(ctx, tx, a.AskedBy)
+	if err != nil {
+		return err
+	}
+	return db.addNotification(ctx, tx, Notification{
 		Kind:       NotifyApproved,
 		Batch:      batch,
 		Subject:    "approved: " + file + ", " + orders,
@@ -116,17 +106,13 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 
 // notifyRefused tells the person who submitted a batch that it was sent back or
 // rejected, and why.
-func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a Approval, kind NotificationKind,
+func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a approvalRow, kind NotificationKind,
 	by, comment string) error {
-	var file string
-	if err := tx.QueryRowContext(ctx, `SELECT file FROM batches WHERE id = $1`, batch).Scan(&file); err != nil {
-		return err
-	}
 	to, err := db.mailTo(ctx, tx, a.AskedBy)
 	if err != nil {
 		return err
 	}
-	file = filepath.Base(file)
+	file := filepath.Base(a.File)
 	n := Notification{Kind: kind, Batch: batch, Recipients: to, Path: approvalPath(batch)}
 	what, next := "rejected", "The rows are canceled. Nothing was sent for them."
 	n.Subject = "rejected: " + file
@@ -141,7 +127,7 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 		n.Path = "/sheets/" + upload
 	}
 	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", nameOr(by), what, file, comment, next)
-	return db.addApprovalNotification(ctx, tx, n)
+	return db.addNotification(ctx, tx, n)
 }
 
 // mailTo is where messages to a person go, by the name of their account.

@@ -43,18 +43,14 @@ func checkComment(comment string) (string, error) {
 }
 
 // waiting returns an error unless a batch waits for approval.
-func waiting(ctx context.Context, tx *sql.Tx, batch string) (a Approval, err error) {
-	var open, canceled bool
-	err = tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, open, canceled FROM batches WHERE id = $1`,
-		batch).Scan(&a.State, &a.Hash, &a.AskedBy, &open, &canceled)
+func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err error) {
+	a, err = approvalOf(ctx, tx, batch)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return a, ErrNotFound
 	case err != nil:
 		return a, err
-	case a.State != ApprovalNeeded || canceled:
+	case a.State != ApprovalNeeded || a.Canceled:
 		return a, ErrNoApprovalNeeded
-	case !open:
+	case !a.Open:
 		return a, ErrNotOpen
 	}
 	return a, nil
@@ -233,9 +229,8 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 			refusedText(by, reason)); err != nil {
 			return err
 		}
-		var a Approval
-		if err := tx.QueryRowContext(ctx, `SELECT asked_by FROM batches WHERE id = $1`,
-			batch).Scan(&a.AskedBy); err != nil {
+		a, err := approvalOf(ctx, tx, batch)
+		if err != nil {
 			return err
 		}
 		if err := l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason); err != nil {

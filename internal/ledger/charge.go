@@ -116,16 +116,18 @@ type chargedRow struct {
 }
 
 type chargedItem struct {
-	product filing.Product
-	order   string
-	at      time.Time
+	Row     int64
+	Product filing.Product
+	OrderID string
+	At      time.Time
 }
 
 // post is what the entries of a row charge in a month.
 type post struct {
-	month  string
-	at     time.Time // of the last one
-	amount money.Cents
+	Row    int64
+	Month  string
+	At     time.Time // of the last one
+	Amount money.Cents
 }
 
 func (r *chargeReader) read() (err error) {
@@ -201,58 +203,42 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 		byID[row.id], ids[i] = row, row.id
 	}
 	in, args := among(r.dialect, ids)
-	for _, load := range []struct {
-		query string
-		add   func(scan func(...any) error) error
-	}{
-		{`SELECT row, at, amount FROM entries WHERE kind = 'post' AND row ` + in + ` ORDER BY id`,
-			func(scan func(...any) error) error {
-				var row, at int64
-				var p post
-				if err := scan(&row, &at, &p.amount); err != nil {
-					return err
-				}
-				p.at = fromMillis(at)
-				byID[row].addPost(p, r.monthOf(p.at))
-				return nil
-			}},
-		{`SELECT ` + foldedColumns + ` FROM attempts a WHERE a.row ` + in + ` ORDER BY a.try`,
-			func(scan func(...any) error) error {
-				row, _, a, err := scanFolded(scan)
-				if err == nil {
-					byID[row].attempts = append(byID[row].attempts, a)
-				}
-				return err
-			}},
-		{`SELECT row, product, order_id, created_at FROM items WHERE row ` + in + ` ORDER BY id`,
-			func(scan func(...any) error) error {
-				var row, at int64
-				var i chargedItem
-				if err := scan(&row, &i.product, &i.order, &at); err != nil {
-					return err
-				}
-				i.at = fromMillis(at)
-				byID[row].items = append(byID[row].items, i)
-				return nil
-			}},
-	} {
-		found, err := r.tx.QueryContext(r.ctx, load.query, args...)
-		if err := each(found, err, load.add); err != nil {
-			return err
-		}
+	posts, err := list[post](r.ctx, r.tx, "read the entries",
+		`SELECT row, at, amount FROM entries WHERE kind = 'post' AND row `+in+` ORDER BY id`, args...)
+	if err != nil {
+		return err
 	}
-	return nil
+	for _, p := range posts {
+		p.Month = r.monthOf(p.At)
+		byID[p.Row].addPost(p)
+	}
+	items, err := list[chargedItem](r.ctx, r.tx, "read the items",
+		`SELECT row, product, order_id, created_at AS at FROM items WHERE row `+in+` ORDER BY id`, args...)
+	if err != nil {
+		return err
+	}
+	for _, i := range items {
+		byID[i.Row].items = append(byID[i.Row].items, i)
+	}
+	found, err := r.tx.QueryContext(r.ctx,
+		`SELECT `+foldedColumns+` FROM attempts a WHERE a.row `+in+` ORDER BY a.try`, args...)
+	return each(found, err, func(scan func(...any) error) error {
+		row, _, a, err := scanFolded(scan)
+		if err == nil {
+			byID[row].attempts = append(byID[row].attempts, a)
+		}
+		return err
+	})
 }
 
 func (r *chargeReader) monthOf(at time.Time) string { return at.In(r.zone).Format("2006-01") }
 
-func (row *chargedRow) addPost(p post, month string) {
-	if n := len(row.posts); n > 0 && row.posts[n-1].month == month {
-		row.posts[n-1].at = p.at
-		row.posts[n-1].amount += p.amount
+func (row *chargedRow) addPost(p post) {
+	if n := len(row.posts); n > 0 && row.posts[n-1].Month == p.Month {
+		row.posts[n-1].At = p.At
+		row.posts[n-1].Amount += p.Amount
 		return
 	}
-	p.month = month
 	row.posts = append(row.posts, p)
 }
 
@@ -266,26 +252,26 @@ func (r *chargeReader) add(row *chargedRow) {
 		}
 		c := row.model
 		c.Product, c.OrderID, c.Cost, c.Parts = bought.Product, bought.OrderID, bought.Cost, bought.Parts
-		c.At = row.posts[len(row.posts)-1].at
+		c.At = row.posts[len(row.posts)-1].At
 		for _, i := range row.items {
-			if i.product == c.Product && (i.order == c.OrderID || c.OrderID == "") {
-				c.At = i.at
+			if i.Product == c.Product && (i.OrderID == c.OrderID || c.OrderID == "") {
+				c.At = i.At
 				break
 			}
 		}
 		c.Month = r.monthOf(c.At)
-		at := slices.IndexFunc(row.posts, func(p post) bool { return p.month == c.Month })
+		at := slices.IndexFunc(row.posts, func(p post) bool { return p.Month == c.Month })
 		if at < 0 { // charged in another month than it was recorded in
 			at = len(row.posts) - 1
-			c.Month, c.At = row.posts[at].month, row.posts[at].at
+			c.Month, c.At = row.posts[at].Month, row.posts[at].At
 		}
-		row.posts[at].amount -= c.Cost.Amount
+		row.posts[at].Amount -= c.Cost.Amount
 		r.emit(c)
 	}
 	for _, p := range row.posts {
-		if p.amount != 0 {
+		if p.Amount != 0 {
 			c := row.model
-			c.Month, c.At, c.Cost = p.month, p.at, money.Cost{Amount: p.amount}
+			c.Month, c.At, c.Cost = p.Month, p.At, money.Cost{Amount: p.Amount}
 			r.emit(c)
 		}
 	}

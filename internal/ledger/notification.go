@@ -244,6 +244,12 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 	return id, wrap("add a notification", err)
 }
 
+// addNotification is insertNotification for callers that need no id.
+func (db *database) addNotification(ctx context.Context, tx *sql.Tx, n Notification) error {
+	_, err := db.insertNotification(ctx, tx, n)
+	return err
+}
+
 // ListReported lists what the notifications of a kind have told of: Kind, Ref and
 // Mark alone.
 func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {

@@ -106,6 +106,5 @@ func nameOr(name string) string {
 
 // addAccessNotification adds a notification of a change in who may do what.
 func (db *database) addAccessNotification(ctx context.Context, tx *sql.Tx, subject, body string) error {
-	_, err := db.insertNotification(ctx, tx, Notification{Kind: NotifyAccess, Subject: subject, Body: body})
-	return err
+	return db.addNotification(ctx, tx, Notification{Kind: NotifyAccess, Subject: subject, Body: body})
 }

@@ -105,7 +105,7 @@ func (d asDocument) Scan(value any) error {
 	if raw, ok := value.([]byte); ok {
 		text = string(raw)
 	}
-	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+	if text == "null" || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
 		return json.Unmarshal([]byte(text), d.field.Addr().Interface())
 	}
 	for word := range strings.FieldsSeq(text) {

@@ -300,19 +300,18 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
 		in, args := among(l.dialect, keys)
-		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, b.root, o.number, p.bought,
+		found, err := list[struct {
+			PriorPurchase
+			Key filing.Key
+		}](ctx, l.read, "find purchases", `SELECT p.key, o.id AS "row", o.batch, b.root, o.number, p.bought,
 				CASE WHEN `+isCanceled("p")+` THEN 1 ELSE 0 END AS canceled
 			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
 			WHERE p.key `+in+` ORDER BY p.bought, canceled DESC, p.twin DESC`, args...)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var key filing.Key
-			var h PriorPurchase
-			err := scan(&key, &h.Row, &h.Batch, &h.Root, &h.Number, &h.Bought, &h.Canceled)
-			held[key] = h
-			return err
-		})
 		if err != nil {
-			return nil, fmt.Errorf("find purchases: %w", err)
+			return nil, err
+		}
+		for _, f := range found {
+			held[f.Key] = f.PriorPurchase
 		}
 	}
 	subscribed, err := l.subscriptionsOf(ctx, claims)

@@ -26,7 +26,8 @@ type ListedCompany struct {
 	// Name and Client are those of the newest row. Client may be empty.
 	Name   string
 	Client string
-	words  string
+	// Words are those of the name as it is searched.
+	Words string
 }
 
 // Fields of the columns that name a row's client and company.
@@ -83,21 +84,20 @@ func nameKey(folded string) string {
 }
 
 const (
-	listedColumns = `r.company_key, r.company_name, r.client, r.company_words`
+	listedColumns = `r.company_key AS key, r.company_name AS name, r.client, r.company_words AS words`
 	// fromSubmitted selects the rows r of submitted batches that name a company.
 	fromSubmitted = ` FROM rows r WHERE r.company_key <> ''
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)`
 )
 
-func (l Companies) listed(ctx context.Context, query string, args ...any) ([]ListedCompany, error) {
-	rows, err := l.read.QueryContext(ctx, query, args...)
-	return collect(rows, err, func(scan func(...any) error) (c ListedCompany, err error) {
-		err = scan(&c.Key, &c.Name, &c.Client, &c.words)
-		if !strings.HasPrefix(c.Key, namePrefix) {
-			c.ID = c.Key
+func (l Companies) listed(ctx context.Context, what, query string, args ...any) ([]ListedCompany, error) {
+	found, err := list[ListedCompany](ctx, l.read, what, query, args...)
+	for i := range found {
+		if !strings.HasPrefix(found[i].Key, namePrefix) {
+			found[i].ID = found[i].Key
 		}
-		return c, err
-	})
+	}
+	return found, err
 }
 
 // Search finds at most limit companies whose names have words that begin with those of the
@@ -117,10 +117,9 @@ func (l Companies) Search(ctx context.Context, words string, limit int) ([]Liste
 		return nil, nil
 	}
 	args = append(args, limit)
-	found, err := l.listed(ctx, fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
+	return l.listed(ctx, "search the companies", fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
 			SELECT MAX(r.id)`+fromSubmitted+where+` GROUP BY r.company_key)
 		ORDER BY r.company_words, r.company_key LIMIT $%d`, len(args)), args...)
-	return found, wrap("search the companies", err)
 }
 
 // List lists companies by name, beginning after the company with the key.
@@ -132,23 +131,22 @@ func (l Companies) List(ctx context.Context, after string, limit int) ([]ListedC
 			return nil, err
 		}
 	}
-	found, err := l.listed(ctx, `SELECT `+listedColumns+fromSubmitted+`
+	return l.listed(ctx, "list the companies", `SELECT `+listedColumns+fromSubmitted+`
 		AND (r.company_words, r.company_key) > ($1, $2)
 		AND NOT EXISTS (SELECT 1 FROM rows n JOIN batches b ON b.id = n.batch AND b.open = 1
 			WHERE n.company_key = r.company_key AND n.id > r.id)
-		ORDER BY r.company_words, r.company_key LIMIT $3`, last.words, last.Key, limit)
-	return found, wrap("list the companies", err)
+		ORDER BY r.company_words, r.company_key LIMIT $3`, last.Words, last.Key, limit)
 }
 
 // Company finds a company of submitted rows. It returns ErrNotFound.
 func (l Companies) Company(ctx context.Context, key string) (ListedCompany, error) {
-	found, err := l.listed(ctx, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
+	found, err := l.listed(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
 		ORDER BY r.id DESC LIMIT 1`, key)
 	if err == nil && len(found) == 0 {
-		err = ErrNotFound
+		err = fmt.Errorf("find company %s: %w", key, ErrNotFound)
 	}
 	if err != nil {
-		return ListedCompany{}, fmt.Errorf("find company %s: %w", key, err)
+		return ListedCompany{}, err
 	}
 	return found[0], nil
 }

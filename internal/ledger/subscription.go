@@ -74,9 +74,9 @@ func lapsed(status, filingStatus string, heard, now int64) string {
 	return ""
 }
 
-const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.batch, b.root, o.number,
-		COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''),
-		COALESCE(i.subscription_at, 0)
+const selectSubscription = `SELECT p.cover, p.year, p.row, p.at AS bought_at, o.batch, b.root, o.number,
+		COALESCE(i.order_id, '') AS "order", COALESCE(i.subscription_status, '') AS status,
+		COALESCE(i.filing_status, '') AS filing_status, COALESCE(i.subscription_at, 0) AS heard_at
 	FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
 	LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '')
 	WHERE p.bought = 1 AND p.cover <> '' AND `
@@ -85,32 +85,29 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.batch, b.root
 func (db *database) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
 	now := toMillis(db.now())
-	rows, err := db.read.QueryContext(ctx, selectSubscription+where, args...)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var s Subscription
-		var cover, filingStatus string
-		var bought, heard int64
-		if err := scan(&cover, &s.Year, &s.Row, &bought, &s.Batch, &s.Root, &s.Number, &s.Order, &s.Status,
-			&filingStatus, &heard); err != nil {
-			return err
-		}
-		heard = max(heard, bought)
-		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, filingStatus, heard, now)
+	found, err := list[struct {
+		Subscription
+		Cover, FilingStatus string
+		BoughtAt            int64
+	}](ctx, db.read, "find subscriptions", selectSubscription+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		s, cover := f.Subscription, f.Cover
+		heard := max(toMillis(s.HeardAt), f.BoughtAt)
+		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, f.FilingStatus, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
 		// A purchase with several items is read once for each.
 		at := slices.IndexFunc(all[cover],
 			func(other Subscription) bool { return other.Row == s.Row && other.Year == s.Year })
 		if at < 0 {
 			all[cover] = append(all[cover], s)
-			return nil
+			continue
 		}
 		seen := &all[cover][at]
 		seen.Lapsed, seen.Status, seen.Order = cmp.Or(seen.Lapsed, s.Lapsed), cmp.Or(seen.Status,
 			s.Status), cmp.Or(seen.Order, s.Order)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find subscriptions: %w", err)
 	}
 	for _, of := range all {
 		slices.SortStableFunc(of, func(a, b Subscription) int {
