@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
@@ -138,8 +137,8 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 }
 
 // markResolved deals with a row that is not uncertain. That is an error, unless
-// an event or a person resolved it the same way before, or it is a placed
-// formation whose company is named now.
+// an event or a person resolved it the same way before, or the company that it
+// formed is named now.
 func (r *resolver) markResolved(ctx context.Context, m mark) error {
 	for row, err := range r.ledger.Results(ctx, r.batch.ID) {
 		switch {
@@ -150,7 +149,7 @@ func (r *resolver) markResolved(ctx context.Context, m mark) error {
 		case resolve.IsRecorded(row, m.orders, m.company):
 			fmt.Fprintf(r.out, "Row %d is already %s: %s\n", row.Number, row.Result, row.Message)
 			return nil
-		case row.Result == filing.Placed && row.Company == "" && m.company != "" && len(m.orders) == 0:
+		case row.Company == "" && m.company != "" && len(m.orders) == 0:
 			said, err := r.service.NameCompany(withAudit(ctx, "resolve", r.batch.ID,
 				fmt.Sprintf("row %d formed %s", row.Number, m.company)), row, m.company)
 			if err == nil {

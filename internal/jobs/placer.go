@@ -211,7 +211,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, again str
 		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
 		func(try int, a filing.Answer) error { return p.recordAnswer(row, r, intent.Claims, try, a) })
 	if err == nil && len(begun.Taken) > 0 {
-		return p.handleDuplicate(ctx, row, &r.left, begun.Taken[0])
+		return p.handleDuplicate(ctx, row, r, begun.Taken[0])
 	}
 	if err == nil && begun.Dearer {
 		p.log.Info("row waits for approval", "batch", row.Batch, "row", row.Number, "row_id", row.ID,
@@ -455,12 +455,12 @@ func orderIDs(items []filing.Item) []string {
 
 // handleDuplicate records that another row has bought, or is buying, an item of what a
 // row has left to order. It returns a *duplicateItemError where the rest of it remains.
-func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, left *filing.Order, t ledger.Taken) error {
+func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request, t ledger.Taken) error {
 	holder, err := p.ledger.Row(ctx, t.Row)
 	if err != nil {
 		return err
 	}
-	where, last := rowRef(row, holder), len(left.Products()) == 1
+	where, last := rowRef(row, holder), len(r.left.Products()) == 1
 	deferral := ledger.Deferral{Row: row.ID, Of: row.InBatch()}
 	switch {
 	case !t.Bought:
@@ -489,11 +489,12 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, left *fili
 		deferral.Next, deferral.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case last && len(row.Dropped) > 0:
 		deferral.Next = filing.Exists
-		deferral.Message = fmt.Sprintf("done: %s; the %s was bought before in %s and not ordered again",
-			titles(row.Dropped), t.Claim.Product.Title(), where)
+		deferral.Message = fmt.Sprintf("done: %s; %s", titles(row.Dropped),
+			strings.Join(append(r.notes, boughtBefore(t.Claim.Product, where)), "; "))
 	case last:
 		deferral.Next = filing.Exists
-		deferral.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
+		deferral.Message = strings.Join(append(r.notes, fmt.Sprintf("bought before in %s; nothing was ordered", where)),
+			"; ")
 		for _, item := range holder.Items {
 			item.Cost = money.Cost{} // it was paid there
 			deferral.Items = append(deferral.Items, item)

@@ -114,7 +114,7 @@ func TestTheRestIsBoughtElsewhere(t *testing.T) {
 	f.finish("b")
 	f.must(f.ResumeBatch(f.Context(), "a"))
 	f.finish("a")
-	f.wantRow("a", filing.Placed, "the EIN was bought before in row 2 of batch b", filing.AnnualReport)
+	f.wantRow("a", filing.Placed, "the EIN was bought before (row 2 of batch b)", filing.AnnualReport)
 	f.agree("a", "b")
 }
 
@@ -135,6 +135,36 @@ func TestRestOfAFormation(t *testing.T) {
 	f.wantPosts("/orders", 3)
 }
 
+// The rest of a formation whose answer had no company ID is ordered once a person has named the
+// company.
+func TestRestOfAnUnnamedFormation(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	f.add("a", of(formation(1), orderEIN))
+	var company string
+	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+		o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = nil, nil, supplied("WY")
+		a := send(o)
+		company, a.CompanyID = a.CompanyID, ""
+		return a
+	}))
+	r := f.rows("a")[0]
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "neither is on the dashboard"))
+	f.finish("a")
+	f.wantRow("a", filing.Rejected, "is not known yet: importer resolve mark a:2 placed --company", filing.Formation)
+	unnamed, err := f.Resolutions().UnnamedFormations(f.Context(), "")
+	if f.must(err); len(unnamed) != 1 {
+		t.Errorf("%+v", unnamed)
+	}
+	f.must(f.Resolutions().NameCompany(f.Context(), r.ID, company,
+		ledger.FormedClaims(&r.Request.Order, company), "on the dashboard"))
+	if n, err := f.RetryBatch(f.Context(), "a"); n != 1 || err != nil {
+		t.Errorf("%d rows are tried again: %v", n, err)
+	}
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "placed: formation, EIN, and registered agent",
+		filing.Formation, filing.EIN, filing.RegisteredAgent)
+}
+
 // A formation that was bought before is not bought again, and what a new row orders with it
 // is ordered for the company that was formed: it exists only if all of it was bought.
 func TestRestOfAFormationThatWasBought(t *testing.T) {
@@ -146,7 +176,8 @@ func TestRestOfAFormationThatWasBought(t *testing.T) {
 	f.wantRow("b", filing.Placed, "the formation was bought before (row 2 of batch a)", filing.EIN)
 	f.add("c", of(formation(1), supply, orderEIN))
 	f.finish("c")
-	if r := f.rows("c")[0]; r.Result != filing.Exists {
+	if r := f.rows("c")[0]; r.Result != filing.Exists || !strings.Contains(r.Message, "row 2 of batch a") ||
+		!strings.Contains(r.Message, "row 2 of batch b") {
 		t.Errorf("%s: %s", r.Result, r.Message)
 	}
 	f.wantPosts("/orders", 2)
@@ -245,7 +276,7 @@ func TestAFirstRequestIsTakenBack(t *testing.T) {
 		Answer: filing.Answer{Kind: filing.Refused, Status: 400, Message: "no such report"}, Message: "refused late"}))
 	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, f.rows("a")[0].Tries, "not on the dashboard"))
 	f.finish("a")
-	f.want("a", ledger.Counts{filing.Placed: 1})
+	f.wantRow("a", filing.Placed, "", filing.AnnualReport, filing.EIN)
 	if reports := f.ordered(filing.AnnualReport); len(reports) != 1 {
 		t.Errorf("%d reports were ordered", len(reports))
 	}

@@ -38,8 +38,9 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 	case r.Order.Formation != nil && !slices.Contains(row.Dropped, filing.Formation):
 		return userID, filing.Company{}, nil
 	case r.Order.Formation != nil && row.Company == "":
-		return "", company, &lookupError{next: filing.Rejected, message: "the company that was formed is not known: " +
-			"order the rest in a new spreadsheet, with its Company ID"}
+		return "", company, &lookupError{next: filing.Rejected, message: fmt.Sprintf("the Company ID of the company "+
+			"that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID, then importer "+
+			"retry %s", row.Batch, row.Number, row.Batch)}
 	case r.Order.Formation != nil && canceledItem(*row, filing.Formation) != nil:
 		return "", company, &lookupError{next: filing.Rejected, message: "the formation is canceled: nothing more is " +
 			"ordered for its company"}

@@ -214,7 +214,7 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
 		for _, p := range before.Purchases {
 			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
-				g.unnamed = append(g.unnamed, record{number("row", s.id), text("order_id", p.OrderID)})
+				g.removeItem(s, p)
 			}
 		}
 	}
@@ -235,6 +235,15 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 		}
 		g.addItems(s, []Item{i})
 	}
+}
+
+// removeItem removes the item of a purchase that the row does not have.
+func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
+	g.removed = append(g.removed, record{
+		number("row", s.id),
+		text("product", p.Product),
+		text("order_id", p.OrderID),
+	})
 }
 
 // end records how an attempt ended.
@@ -268,12 +277,14 @@ func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purch
 func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, d filing.Decision,
 	made []filing.Purchase, message string) {
 	last := -1
+	var before []filing.Purchase // of earlier decisions
 	for i := range s.attempts {
 		a := &s.attempts[i]
 		if state := filing.Fold([]filing.Attempt{*a}, filing.AttemptLimits{}); len(state.Open) == 0 || !matches(a) {
 			continue
 		}
 		if a.Kind != filing.Accepted {
+			before = append(before, a.Purchases...)
 			a.Purchases = nil
 		}
 		a.Decision, a.DecidedOver = d, a.Kind
@@ -296,7 +307,15 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 		}
 	}
 	s.due = 0
-	g.follow(s, filing.Fold(s.attempts, s.limits(true)), nil, money.Cost{}, message)
+	state := filing.Fold(s.attempts, s.limits(true))
+	for _, p := range before {
+		if !slices.ContainsFunc(state.Bought, func(b filing.Purchase) bool {
+			return b.Product == p.Product && b.OrderID == p.OrderID
+		}) {
+			g.removeItem(s, p)
+		}
+	}
+	g.follow(s, state, nil, money.Cost{}, message)
 }
 
 // follow moves a row to the state that follows from its attempts, with its

@@ -45,7 +45,7 @@ type groupWriter struct {
 	events   []record
 	facts    map[string][]*fact
 	decided  []record          // decisions on recorded attempts
-	unnamed  []record          // order ids to remove from rows
+	removed  []record          // items to remove from rows
 	unreport []record          // rows whose state is reported again
 	orders   map[string]rowRef // whose the order ids of this group are
 }
@@ -492,7 +492,7 @@ const (
 	writeGuarded = `UPDATE purchases SET beside = 0 {{v}}
 		WHERE purchases.key = v.key AND purchases.beside = 1
 		AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = v.key AND q.row <> purchases.row)`
-	writeUnnamed  = `DELETE FROM items WHERE (row, order_id) IN (SELECT v.row, v.order_id {{v}})`
+	writeRemoved  = `DELETE FROM items WHERE (row, product, order_id) IN (SELECT v.row, v.product, v.order_id {{v}})`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
@@ -506,8 +506,8 @@ const (
 				WHERE i.order_id = v.order_id AND i.filing_status = v.status), 0) END,
 			CASE WHEN v.order_id = '' OR v.subscription = '' THEN 0 ELSE COALESCE((SELECT MAX(i.subscription_at)
 				FROM items i WHERE i.order_id = v.order_id AND i.subscription_status = v.subscription), 0) END
-		{{v}} WHERE v.order_id = ''
-		OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
+		{{v}} WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id
+			AND (v.order_id <> '' OR i.product = v.product))`
 	nameItems = `UPDATE items
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
@@ -530,7 +530,7 @@ func (g *groupWriter) writeAll() error {
 	// A released key may be claimed again in the same group.
 	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"release claims", writeFreed, g.freed},
-		statement{"remove order ids", writeUnnamed, g.unnamed},
+		statement{"remove items", writeRemoved, g.removed},
 		statement{"report rows again", writeUnreport, g.unreport},
 		statement{"record decisions", writeDecided, g.decided},
 	); err != nil {

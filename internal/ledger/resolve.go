@@ -291,9 +291,9 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 	return all, wrap("list the batches with uncertain rows", err)
 }
 
-// NameCompany records which company a placed formation made, with the claims of
-// what came with it. It changes nothing for a row that has this company. It
-// returns ErrTransition for one that is not placed, or has another company.
+// NameCompany records which company a formation made that the row has bought, with the claims
+// of what came with it. It changes nothing for a row that has this company. It returns
+// ErrTransition for a row without such a formation, in flight, uncertain, or of another company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
@@ -306,10 +306,14 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 			return ErrNotFound
 		case !s.isAt(l.of):
 			return errLost
-		case s.result != filing.Placed || s.company != "" && s.company != company:
+		case s.result == filing.Placing, s.result == filing.Uncertain, !s.hasFormed(),
+			s.company != "" && s.company != company:
 			return fmt.Errorf("%w: it is %s, for the company %q", ErrTransition, s.result, s.company)
 		case s.company == "":
-			s.company, s.message = company, why
+			s.company = company
+			if s.result == filing.Placed {
+				s.message = why
+			}
 			g.touch(s)
 		}
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
@@ -318,12 +322,17 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 	return wrap(fmt.Sprintf("name the company of row %d", row), err)
 }
 
-// UnnamedFormations lists the placed formations of a batch, or of all batches
-// for "", whose company is not known.
+// hasFormed reports whether the row has bought a formation.
+func (s *rowState) hasFormed() bool {
+	return slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.bought && p.product == filing.Formation })
+}
+
+// UnnamedFormations lists the rows of a batch, or of all batches for "", that bought a
+// formation and whose company is not known. Uncertain rows are resolved first.
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, selectIn(batch)+`r.result = 'placed' AND r.company = ''
+		return l.page(ctx, selectIn(batch)+`r.result NOT IN ('uncertain', 'placing') AND r.company = ''
 			AND ($1 = '' OR r.batch = $1) AND r.id > $2
 			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch,
 			last.ID, pageSize)
