@@ -22,7 +22,7 @@ help: ## list the targets
 demo: ## a whole run on a sandbox; needs no account, server or flag
 	@echo "Compiling, about three minutes the first time…"
 	@$(BUILD) -buildvcs=false -o bin/ ./cmd/importer
-	@bin/importer demo
+	@rm -rf bulkfiling-demo && bin/importer demo
 
 # Tests spend much of their time waiting, so run four packages at once.
 .PHONY: test

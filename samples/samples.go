@@ -10,3 +10,8 @@ const AnnualReportsName = "annual-reports-de-2026.xlsx"
 //
 //go:embed annual-reports-de-2026.xlsx
 var AnnualReports []byte
+
+// Companies is a CSV of the companies of the samples, as the sandbox reads it.
+//
+//go:embed companies.csv
+var Companies []byte

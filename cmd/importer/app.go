@@ -17,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/logs"
+	"github.com/bulkfiling/bulkfiling/internal/metrics"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -132,7 +133,7 @@ You can run any command again safely. It resumes where it stopped.`,
   importer serve                                  do the same on a page in the browser`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       versionText(),
+		Version:       metrics.ReadBuild().String(),
 	}
 	root.SetVersionTemplate("importer {{.Version}}\n")
 	root.SetIn(a.in)

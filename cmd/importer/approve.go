@@ -128,9 +128,9 @@ func checkApprover(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error 
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
-		return "an approver must sign in to the page and approve it there"
+		return "An approver must sign in to the page and approve it there."
 	}
-	return "approve it on the page or with importer approve " + batch
+	return "Approve it on the page or with importer approve " + batch + "."
 }
 
 // approveCosts shows the rows of a batch that cost more than approved, and asks for
@@ -213,32 +213,14 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 // sayWhoPlaces says what a submitted batch waits for, or that its orders are being
 // placed. file is the spreadsheet for importer run; "" if there is none.
 func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
-	b, err := l.Batch(ctx, b.ID)
-	if err != nil {
-		return err
-	}
-	figures, err := l.Figures(ctx, b.ID)
-	if err != nil {
-		return err
-	}
-	facts, err := jobs.LoadBatchFacts(ctx, l, b, figures)
-	if err != nil {
+	facts, err := a.sayHolds(ctx, l, b.ID)
+	if err != nil || facts.Batch.Approval.State == ledger.ApprovalNeeded {
 		return err
 	}
 	// A run places only the orders of its own batch.
 	placed := slices.ContainsFunc(facts.Processes,
 		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
-	if b.Approval.State == ledger.ApprovalNeeded {
-		a.say("The batch is waiting for approval: %s", howToApprove(ctx, l, b.ID))
-		return nil
-	}
-	held := false
-	for _, h := range facts.Holds() {
-		if h.Reason != jobs.HeldForWorker {
-			a.say("%s%s", a.paint.yellow(h.Text), advice(h, b.ID, facts.Balance))
-			held = true
-		}
-	}
+	held := slices.ContainsFunc(facts.Holds(), func(h jobs.Hold) bool { return h.Reason != jobs.HeldForWorker })
 	instead := ""
 	if file != "" {
 		instead = ", or order from here: importer run " + file

@@ -143,7 +143,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	}
 	switch b.Approval.State {
 	case ledger.ApprovalNeeded:
-		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("waiting: "+howToApprove(ctx, l, b.ID)))
+		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("waiting"))
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, localTime(b.Approval.At))
 	}
@@ -168,7 +168,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		return err
 	}
 	for _, hold := range facts.Holds() {
-		fmt.Fprintf(table, "not sent\t%s%s\n", legible(hold.Text), advice(hold, b.ID, facts.Balance))
+		fmt.Fprintf(table, "not sent\t%s%s\n", legible(hold.Text), advice(ctx, l, hold, facts))
 	}
 	disagrees, err := a.disagreement(ctx, l, facts.Halted)
 	if err != nil {
@@ -220,20 +220,50 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 	return text, nil
 }
 
+// sayHolds says why rows of a batch are not sent, and what to do about it. It leaves out
+// that no worker is running.
+func (a *app) sayHolds(ctx context.Context, l *ledger.Ledger, batch string) (jobs.BatchFacts, error) {
+	var facts jobs.BatchFacts
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return facts, err
+	}
+	figures, err := l.Figures(ctx, b.ID)
+	if err != nil {
+		return facts, err
+	}
+	if facts, err = jobs.LoadBatchFacts(ctx, l, b, figures); err != nil {
+		return facts, err
+	}
+	for _, h := range facts.Holds() {
+		if h.Reason != jobs.HeldForWorker {
+			a.say("%s%s", a.paint.yellow(legible(h.Text)), advice(ctx, l, h, facts))
+		}
+	}
+	disagrees, err := a.disagreement(ctx, l, facts.Halted)
+	if disagrees != "" {
+		a.say("%s.", disagrees)
+	}
+	return facts, err
+}
+
 // advice is what to do about a hold of a batch, after its text; "" where it ends
 // automatically, at a time that is not known. A deposit is advised only where deposits
 // are recorded: a first one would make the recorded balance the limit.
-func advice(h jobs.Hold, batch string, book ledger.Balance) string {
+func advice(ctx context.Context, l *ledger.Ledger, h jobs.Hold, facts jobs.BatchFacts) string {
+	batch := facts.Batch.ID
 	todo := map[jobs.HoldReason]string{
 		jobs.HeldForFunds:   "After a top-up: importer deposit AMOUNT, or run again.",
 		jobs.HeldForBalance: "After a top-up: importer deposit AMOUNT.",
 		jobs.HeldForKey:     "Correct FILING_API_KEY and run again.",
 		jobs.HeldForRestore: "To continue, " + report.AfterRestore + ".",
 		jobs.HeldByPause:    "To resume it: importer resume " + batch + ".",
-		jobs.HeldForCost:    "To approve it: importer approve " + batch + ".",
 		jobs.HeldForWorker:  "Start a worker, or run the file again.",
 	}[h.Reason]
-	if h.Reason == jobs.HeldForFunds && !book.HasDeposit {
+	if h.Reason == jobs.HeldForApproval || h.Reason == jobs.HeldForCost {
+		todo = howToApprove(ctx, l, batch)
+	}
+	if h.Reason == jobs.HeldForFunds && !facts.Balance.HasDeposit {
 		todo = "Add funds at the filing service, then run: importer resume " + batch + "."
 	}
 	if h.Reason == jobs.HeldForRate && !h.Until.IsZero() {

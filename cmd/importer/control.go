@@ -138,7 +138,7 @@ func reviveCanceled(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (stri
 	case n == 0:
 		return text, nil
 	case b.Approval.State == ledger.ApprovalNeeded:
-		text += " They wait for approval: " + howToApprove(ctx, l, b.ID)
+		text += " They wait for approval. " + howToApprove(ctx, l, b.ID)
 	case b.Paused:
 		text += fmt.Sprintf(" The batch is paused. To resume it: importer resume %s", b.ID)
 	default:

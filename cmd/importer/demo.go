@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,13 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 	"github.com/bulkfiling/bulkfiling/samples"
@@ -28,14 +26,6 @@ const (
 	demoSecret  = "whsec_demo"
 )
 
-// Files of the demo beside the spreadsheets. Real work has none of these names.
-const (
-	demoData     = ".bulkfiling-demo"
-	demoMark     = "made-by-importer-demo.txt"
-	demoMarkText = "This folder was made by `importer demo`, which writes over its sheets every time.\nDelete it " +
-		"whenever you like.\n"
-)
-
 func (a *app) demoCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
@@ -46,7 +36,7 @@ spreadsheet of 60 Delaware companies on it. Some rows have errors, and the funds
 out half-way. The demo then tops up the balance, resumes, and runs once more to show
 that nothing is bought twice. It needs no account, server, or network.
 
-It uses a folder of its own, which must be new or empty.`,
+It makes a folder of its own, which you can delete afterwards.`,
 		Example: "  importer demo\n  importer demo --dir /tmp/demo",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
@@ -57,14 +47,16 @@ It uses a folder of its own, which must be new or empty.`,
 
 func (a *app) demo(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, samples.AnnualReportsName)
-	data := filepath.Join(dir, demoData)
-	if err := claimDemo(dir); err != nil {
-		return err
+	if err := os.Mkdir(dir, 0o777); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the folder %s exists. Nothing was changed. Delete it, or name another folder: "+
+			"importer demo --dir FOLDER", dir)
+	} else if err != nil {
+		return fmt.Errorf("make the demo's folder: %w", err)
 	}
-	if err := prepareDemo(data, file); err != nil {
-		return err
+	if err := os.WriteFile(file, samples.AnnualReports, 0o666); err != nil {
+		return fmt.Errorf("write the sample: %w", err)
 	}
-	service, address, stop, err := startSandbox(ctx, file, demoOpening, 2026)
+	service, address, stop, err := startSandbox(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +65,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	demo := a.demoApp(map[string]string{
 		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
 		"FILING_WEBHOOK_SECRET": demoSecret, // avoids the warning about events, which the demo does not use
-		"FILING_DATA_DIR":       data, "WORKER_CONCURRENCY": "8",
+		"FILING_DATA_DIR":       filepath.Join(dir, ".bulkfiling-demo"), "WORKER_CONCURRENCY": "8",
 	})
 
 	a.showStep("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.",
@@ -102,106 +94,27 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	return a.printRecords(before, service.Books(), file)
 }
 
-// claimDemo marks a new or empty folder as the demo's, and accepts one that an
-// earlier demo marked. Any other folder may have real work in it.
-func claimDemo(dir string) error {
-	mark := filepath.Join(dir, demoMark)
-	if found, err := os.ReadFile(mark); err == nil && string(found) == demoMarkText {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("make the demo's folder: %w", err)
-	}
-	found, err := os.ReadDir(dir)
+// startSandbox serves a sandbox with the companies of the sample, at a free port.
+func startSandbox(ctx context.Context) (service *sandbox.Service, address string, stop func(), err error) {
+	companies, err := sandbox.ReadCompanies(bytes.NewReader(samples.Companies))
 	if err != nil {
-		return fmt.Errorf("look into the demo's folder: %w", err)
+		return nil, "", nil, err
 	}
-	if len(found) > 0 {
-		return fmt.Errorf(
-			"the folder %s was not made by the demo: it contains %s. Nothing was changed. Name a new or empty "+
-				"folder: importer demo --dir FOLDER (the folder of an older demo can be deleted)", dir,
-			legible(found[0].Name()))
-	}
-	if err := os.WriteFile(mark, []byte(demoMarkText), 0o666); err != nil {
-		return fmt.Errorf("mark the demo's folder: %w", err)
-	}
-	return nil
-}
-
-// prepareDemo writes the sample. It removes the ledger of an earlier demo, whose sandbox
-// is gone.
-func prepareDemo(data, file string) error {
-	if err := os.RemoveAll(data); err != nil {
-		return fmt.Errorf("remove the files of the last demo: %w", err)
-	}
-	for _, ending := range []string{".results.xlsx", ".checked.xlsx"} { // of a sandbox that is gone
-		if err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ending); err != nil &&
-			!errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the files of the last demo: %w", err)
-		}
-	}
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return fmt.Errorf("make the folder of the demo's ledger: %w", err)
-	}
-	if err := os.WriteFile(file, samples.AnnualReports, 0o666); err != nil {
-		return fmt.Errorf("write the sample: %w", err)
-	}
-	return nil
-}
-
-// startSandbox serves a sandbox with the companies of a spreadsheet, at a free port.
-func startSandbox(ctx context.Context, file string, balance int64, seed uint64) (service *sandbox.Service,
-	address string, stop func(), err error) {
-	service = sandbox.New(sandbox.Config{
-		OpeningBalance: balance,
-		Latency:        20 * time.Millisecond,
-		AutoSeed:       true,
-		Seed:           seed,
-	})
-	var listener net.Listener
-	if err = seedDemo(ctx, service, file); err == nil {
-		listener, err = net.Listen("tcp", "127.0.0.1:0")
-	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		service.Close()
 		return nil, "", nil, fmt.Errorf("start the sandbox: %w", err)
 	}
+	service = sandbox.New(sandbox.Config{
+		OpeningBalance: demoOpening,
+		Latency:        20 * time.Millisecond,
+		AutoSeed:       true,
+		Seed:           2026,
+		Companies:      companies,
+	})
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	served := make(chan error, 1)
 	go func() { served <- service.Serve(serving, listener) }()
 	return service, "http://" + listener.Addr().String() + "/v1", func() { end(); <-served; service.Close() }, nil
-}
-
-// seedDemo adds the sample's companies to the sandbox. Every eighth has no entity
-// type there; it comes from the spreadsheet.
-func seedDemo(ctx context.Context, service *sandbox.Service, file string) error {
-	imp, err := importer.Open(file, importer.Options{})
-	if err != nil {
-		return err
-	}
-	defer imp.Close()
-	n := 0
-	return imp.Each(ctx, func(r *importer.Row) error {
-		if r.Result != filing.Ready {
-			return nil
-		}
-		n++
-		known := r.Request.Company.Sheet
-		c := sandbox.Company{
-			ID:             r.Request.Company.Ref,
-			LegalName:      known.LegalName,
-			EntityType:     string(known.EntityType),
-			FormationState: string(known.FormationState),
-		}
-		if n%8 == 0 {
-			c.EntityType = ""
-		}
-		if r.Request.Order.RegisteredAgent == nil && r.Request.Order.AnnualReport.RegisteredAgent == nil {
-			c.Agents = map[string]sandbox.Agent{string(r.Request.Order.FilingState): sandbox.ActiveService}
-		}
-		service.AddCompany(c)
-		return nil
-	})
 }
 
 // demoApp is this program with the environment of the demo.

@@ -30,8 +30,6 @@ type invitation struct {
 	file string // the file that holds the link; empty for none
 	link string
 	page string // the address of the page
-
-	opened func() // removes what opened the browser; nil for nothing
 }
 
 // invite says how to sign in. A page for this machine alone gets a one-time

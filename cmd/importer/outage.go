@@ -19,25 +19,49 @@ const calm = 10 * time.Second
 
 // throughOutage does something that may be repeated, and repeats it while the
 // database is down: until the patience ends, or with --wait for as long as it takes.
+// printError explains the error in words.
 func (r *filingRun) throughOutage(ctx context.Context, do func() error) error {
-	backoff := retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
-	var since time.Time
+	return r.patiently(ctx, func(err error) (string, bool) {
+		down := isDatabaseDown(err)
+		if !down {
+			return "", false
+		}
+		return fmt.Sprintf("The database is not responding: %s. Waiting for it.", ledger.DownText(err)), true
+	}, do)
+}
+
+// patiently repeats do until it succeeds, its error does not pass, or the patience
+// ends. passes also describes the error, which is printed whenever it is another one.
+func (r *filingRun) patiently(ctx context.Context, passes func(error) (string, bool), do func() error) error {
+	var backoff retry.Backoff
+	var since time.Time // of the first failure in a row
+	said := ""
 	for {
 		began := time.Now()
 		err := do()
-		now := time.Now()
-		if !isDatabaseDown(err) {
+		if err == nil {
+			return nil
+		}
+		text, again := passes(err)
+		if !again {
 			return err
 		}
-		if since.IsZero() || now.Sub(began) > calm {
-			since, backoff = now, retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
-			r.say("The database is not responding: %s. Waiting for it.", ledger.DownText(err))
+		now := time.Now()
+		if since.IsZero() || isDatabaseDown(err) && now.Sub(began) > calm {
+			since, said, backoff = now, "", retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
+		}
+		if text != said {
+			r.say("%s", text)
+			said = text
 		}
 		pause := backoff.Next()
+		if answered, ok := errors.AsType[*filingapi.Error](err); ok {
+			pause = max(pause, answered.RetryAfter)
+		}
 		if !r.flags.wait {
 			left := r.flags.patience - now.Sub(since)
 			if left <= 0 {
-				return err // printError says it in words
+				return err
 			}
 			pause = min(pause, left)
 		}

@@ -41,7 +41,7 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	}
 	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
 	for _, note := range summary.Footnotes[:notes] {
-		a.say("  %s", wrap(note.String(), lineWidth-2))
+		a.say("  %s", note)
 	}
 	if begins := summary.Subscription(); begins != "" {
 		a.say("  %s", begins)
@@ -75,8 +75,8 @@ func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 // sayEndpoint prints the warning that no endpoint receives the events of new orders, if there is one.
 func (a *app) sayEndpoint(warning string) {
 	if warning != "" {
-		a.say("%s", wrap(a.paint.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
-			"https://YOUR-HOST/webhooks/filing"), lineWidth))
+		a.say("%s", a.paint.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
+			"https://YOUR-HOST/webhooks/filing"))
 	}
 }
 

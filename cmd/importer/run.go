@@ -21,10 +21,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
-	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// runFlags are the options of run beyond those of reading a sheet.
+// runFlags are the options of run and submit.
 type runFlags struct {
 	sheet    sheetFlags
 	output   string
@@ -33,6 +32,7 @@ type runFlags struct {
 	wait     bool
 	dryRun   bool
 	accept   bool // the names as the filing service has them
+	approve  bool // of submit: wait for importer approve
 	patience time.Duration
 	verbose  bool
 }
@@ -58,23 +58,24 @@ and ends with exit status 3. After the approval, run the same command again.`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
-	f.sheet.register(c)
+	f.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "",
 		"write the results to this file, .xlsx or .csv (default FILE.results.xlsx)")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "order without asking")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds or for the filing service instead of ending")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and show the cost; send nothing")
-	f.registerAccept(c)
-	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
-		"give up if the filing service has not responded for this long (ignored with --wait)")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print more about problems along the way")
 	return c
 }
 
-func (f *runFlags) registerAccept(c *cobra.Command) {
+// register adds the flags that run and submit share.
+func (f *runFlags) register(c *cobra.Command) {
+	f.sheet.register(c)
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().BoolVar(&f.accept, "accept-names", false,
 		"also order for companies whose name at the filing service differs from the spreadsheet")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
+		"give up if the filing service has not responded for this long (ignored with --wait)")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print more about problems along the way")
 }
 
 // filingRun is one run of one file.
@@ -82,6 +83,7 @@ type filingRun struct {
 	*app
 	flags    runFlags
 	path     string
+	command  string // run or submit
 	waitHint string // how to wait instead of ending; "" if the command cannot
 	env      config.Environment
 	client   *filingapi.Client
@@ -97,11 +99,10 @@ type filingRun struct {
 	correction       string          // the batch of the file, if it corrects another one; "" otherwise
 	newLedgerNote    string          // that the ledger is new; "" if it is not
 	recognized       jobs.Outcome    // of recognizeKey; nothing is sent unless it is Finished
-	skipLookup       bool            // the workers look up each company before they send its row
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
-	r, err := a.newFilingRun(path, f)
+	r, err := a.newFilingRun("run", path, f)
 	if err != nil {
 		return err
 	}
@@ -120,8 +121,8 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 }
 
 // newFilingRun reads the environment for a run of a file.
-func (a *app) newFilingRun(path string, f runFlags) (*filingRun, error) {
-	r := &filingRun{app: a, flags: f, path: path}
+func (a *app) newFilingRun(command, path string, f runFlags) (*filingRun, error) {
+	r := &filingRun{app: a, flags: f, command: command, path: path}
 	var err error
 	if r.env, err = a.environment(); err != nil {
 		return nil, err
@@ -188,33 +189,36 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.importFile(ctx); err != nil {
+	ending, err := r.placeBatches(ctx)
+	if err != nil {
 		return err
+	}
+	return r.finish(ctx, ending)
+}
+
+// placeBatches imports the file and places the orders of its batch and of those that
+// belong to it. submit leaves the orders to the workers.
+func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.Outcome, err error) {
+	if err := r.importFile(ctx); err != nil {
+		return ending, err
 	}
 	all, err := r.related(ctx)
 	if err != nil {
-		return err
+		return ending, err
 	}
 	if r.batch.Open {
 		f, err := r.ledger.ResultFigures(ctx, r.results)
 		if err != nil {
-			return err
+			return ending, err
 		}
 		r.before = &f
 	}
-	var ending jobs.Outcome
 	for _, r.batch = range all {
 		if ending, err = r.placeRows(ctx); err != nil || ending.Reason != jobs.Finished {
 			break
 		}
 	}
-	switch {
-	case err != nil:
-		return err
-	case r.flags.dryRun && ending.Reason == jobs.Finished:
-		return r.finishDryRun(ctx)
-	}
-	return r.finish(ctx, ending)
+	return ending, err
 }
 
 // placeRows has the batch approved and places the orders of its rows that can be sent.
@@ -231,17 +235,24 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
 		}
 		return finished, nil
 	}
+	if r.submits() && r.batch.Open && (f.HeldBack == 0 || !r.flags.accept) {
+		return finished, nil
+	}
 	if r.recognized.Reason != jobs.Finished {
 		return r.recordUnrecognized(ctx), nil
 	}
 	// Before the approval: no one should approve what cannot be sent.
-	quoter, queue, ending, err := r.connect(ctx)
+	quoter, ending, err := r.loadPrices(ctx)
+	if err != nil || quoter == nil {
+		return ending, err
+	}
+	queue, ending, err := r.openQueue(ctx)
 	if err != nil || queue == nil {
 		return ending, err
 	}
 	defer queue.Close()
 	ending, err = r.approveBatch(ctx, queue, quoter, f.HeldBack)
-	if err != nil || ending.Reason != jobs.Finished || r.flags.dryRun {
+	if err != nil || ending.Reason != jobs.Finished || r.flags.dryRun || r.submits() {
 		return ending, err
 	}
 	if b, err := r.ledger.Batch(ctx, r.batch.ID); err != nil || !b.Open {
@@ -249,6 +260,9 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
 	}
 	return r.placeOrders(ctx, queue, quoter)
 }
+
+// submits reports whether the orders are left to the workers.
+func (r *filingRun) submits() bool { return r.command == "submit" }
 
 // approveBatch has the batch approved: a new one as a whole, and of one that was
 // submitted before the rows that were held back and the costs that rose. The outcome is
@@ -264,13 +278,13 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 		return finished, err
 	}
 	if !r.batch.Open {
-		if err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "Nothing was sent."); err != nil {
+		if err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, r.nothing()); err != nil {
 			return finished, err
 		}
 		if none, err := r.allHeldBack(ctx); err != nil || none {
 			return finished, err
 		}
-		if waits, err := r.submitBatch(ctx, "run", false); err != nil || waits {
+		if waits, err := r.submitBatch(ctx); err != nil || waits {
 			return jobs.Outcome{Reason: jobs.NotApproved}, err
 		}
 	}
@@ -288,29 +302,26 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 // submitBatch submits the batch to whatever places its orders. It reports whether
 // the batch waits for approval: because a policy of the firm says so, or because
 // approve does.
-func (r *filingRun) submitBatch(ctx context.Context, command string, approve bool) (waits bool, err error) {
-	plan, err := intake.RequestApproval(withAudit(ctx, command, r.batch.ID, r.batch.File), r.ledger, r.batch.ID,
-		approve)
+func (r *filingRun) submitBatch(ctx context.Context) (waits bool, err error) {
+	plan, err := intake.RequestApproval(withAudit(ctx, r.command, r.batch.ID, r.batch.File), r.ledger, r.batch.ID,
+		r.flags.approve)
 	if err != nil {
 		return false, err
 	}
-	return plan != "", r.openBatch(ctx, command)
+	return plan != "", r.openBatch(ctx, r.command)
+}
+
+// nothing says that a person who declined changed nothing.
+func (r *filingRun) nothing() string {
+	if r.submits() {
+		return "Nothing was submitted."
+	}
+	return "Nothing was sent."
 }
 
 // openBatch releases the batch for sending.
 func (r *filingRun) openBatch(ctx context.Context, command string) error {
 	return r.ledger.OpenBatch(withAudit(ctx, command, r.batch.ID, r.batch.File), r.batch.ID)
-}
-
-// connect loads the prices and opens the queue. Without a queue, ending says what
-// failed.
-func (r *filingRun) connect(ctx context.Context) (pricing.Quoter, *jobs.Queue, jobs.Outcome, error) {
-	quoter, ending, err := r.loadPrices(ctx)
-	if err != nil || quoter == nil {
-		return nil, nil, ending, err
-	}
-	queue, ending, err := r.openQueue(ctx)
-	return quoter, queue, ending, err
 }
 
 // loadPrices asks the filing service for its prices. Without a quoter, ending
@@ -330,68 +341,59 @@ func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, endi
 // anything is at stake.
 func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
 	ask func(context.Context) error) (jobs.Outcome, error) {
-	began, said := time.Now(), ""
-	backoff := retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
-	for {
-		err := ask(ctx)
-		answered, ofService := errors.AsType[*filingapi.Error](err)
-		switch {
-		case err == nil:
-			return jobs.Outcome{Reason: jobs.Finished}, nil
-		case ctx.Err() != nil:
-			return jobs.Outcome{Reason: jobs.Interrupted}, nil
-		case !ofService:
-			return jobs.Outcome{}, err
-		case errors.Is(err, filingapi.ErrKeyRefused):
-			return jobs.Outcome{
-				Reason: jobs.KeyRefused,
-				Halted: ledger.Halted{Reason: filing.HaltKey, Note: answered.Message},
-			}, nil
-		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-			return jobs.Outcome{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
-		case !r.flags.wait && time.Since(began) >= r.flags.patience:
-			return jobs.Outcome{Reason: jobs.ServiceDown}, nil
-		}
-		r.sayNotResponding(&said)
-		pause := max(backoff.Next(), answered.RetryAfter)
-		if !r.flags.wait {
-			pause = min(pause, r.flags.patience-time.Since(began))
-		}
-		_ = retry.Sleep(ctx, pause) // the next question fails if ctx has ended
+	err := r.patiently(ctx, func(err error) (string, bool) {
+		_, ofService := errors.AsType[*filingapi.Error](err)
+		passes := ofService && ctx.Err() == nil && !errors.Is(err, filingapi.ErrKeyRefused) &&
+			!errors.Is(err, filingapi.ErrNotFound) && !errors.Is(err, filingapi.ErrRefused)
+		return fmt.Sprintf("%s is not responding: %s. Retrying%s.", r.env.BaseURL, r.client.LastError(), r.retrying()), passes
+	}, func() error { return ask(ctx) })
+	answered, ofService := errors.AsType[*filingapi.Error](err)
+	switch {
+	case err == nil:
+		return jobs.Outcome{Reason: jobs.Finished}, nil
+	case ctx.Err() != nil:
+		return jobs.Outcome{Reason: jobs.Interrupted}, nil
+	case !ofService:
+		return jobs.Outcome{}, err
+	case errors.Is(err, filingapi.ErrKeyRefused):
+		return jobs.Outcome{
+			Reason: jobs.KeyRefused,
+			Halted: ledger.Halted{Reason: filing.HaltKey, Note: answered.Message},
+		}, nil
+	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
+		return jobs.Outcome{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
 	}
+	return jobs.Outcome{Reason: jobs.ServiceDown}, nil
 }
 
-// sayNotResponding says why the filing service does not respond, each reason once.
-func (r *filingRun) sayNotResponding(said *string) {
-	trouble := r.client.LastError()
-	if trouble == "" || trouble == *said {
-		return
+// retrying says how long a question is repeated: " for 1m0s", or "" with --wait.
+func (r *filingRun) retrying() string {
+	if r.flags.wait {
+		return ""
 	}
-	*said = trouble
-	again := "Retrying"
-	if !r.flags.wait {
-		again = fmt.Sprintf("Retrying for %s", r.flags.patience)
-	}
-	r.say("%s is not responding: %s. %s.", r.env.BaseURL, trouble, again)
+	return " for " + r.flags.patience.String()
 }
 
-// openQueue opens the queue, and waits for a Redis that is down. Without a queue,
-// the outcome says why.
-func (r *filingRun) openQueue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error) {
-	for began, tries := time.Now(), 1; ; tries++ {
-		queue, err := r.env.OpenQueue()
-		switch {
-		case err == nil || !errors.Is(err, jobs.ErrQueueDown):
-			return queue, jobs.Outcome{}, err
-		case !r.flags.wait && time.Since(began) >= r.flags.patience:
-			return nil, jobs.Outcome{Reason: jobs.QueueDown, Redis: err}, nil
-		case tries == 1:
-			r.say("Waiting: %v", err)
-		}
-		if retry.Sleep(ctx, time.Second) != nil {
-			return nil, jobs.Outcome{Reason: jobs.Interrupted}, nil
-		}
+// openQueue opens the queue. A run waits for a Redis that is down; submit needs the
+// queue for the rate of look-ups alone. Without a queue, the outcome says why.
+func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jobs.Outcome, err error) {
+	open := r.env.OpenQueue
+	if r.submits() {
+		open = r.env.NewQueue
 	}
+	err = r.patiently(ctx, func(err error) (string, bool) {
+		return fmt.Sprintf("Waiting: %v", err), errors.Is(err, jobs.ErrQueueDown)
+	}, func() (err error) {
+		queue, err = open()
+		return err
+	})
+	switch {
+	case err == nil || !errors.Is(err, jobs.ErrQueueDown):
+		return queue, ending, err
+	case ctx.Err() != nil:
+		return nil, jobs.Outcome{Reason: jobs.Interrupted}, nil
+	}
+	return nil, jobs.Outcome{Reason: jobs.QueueDown, Redis: err}, nil
 }
 
 // confirmOrders shows the quote and asks for approval. otherwise says what a
@@ -436,7 +438,9 @@ func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pr
 		LookedUp:    step.at,
 		Priced:      func() { step.next("Calculating the cost") },
 	}
-	if !r.skipLookup && (!r.batch.Open || !r.flags.dryRun) { // or the workers compare, or rows may be in flight
+	// If no one reads the quote, the workers look up each company before they send its row.
+	skip := r.submits() && r.flags.yes && !r.flags.accept && !r.flags.approve
+	if !skip && (!r.batch.Open || !r.flags.dryRun) { // or rows may be in flight
 		o.Records = r.client
 	}
 	q, err := o.Quote(ctx, r.batch.ID)
@@ -559,12 +563,19 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	if err := r.printSummary(summary); err != nil {
 		return err
 	}
-	r.explainOutcome(ending)
-	r.sayCanceled(shown, summary.Counts)
-	if ending.Reason == jobs.Interrupted {
-		return exit(exitInterrupted)
+	if err := r.explainOutcome(ctx, ending); err != nil {
+		return err
 	}
-	return exit(summary.ExitCode())
+	r.sayCanceled(shown, summary.Counts)
+	switch {
+	case ending.Reason == jobs.Interrupted:
+		return exit(exitInterrupted)
+	case !r.flags.dryRun || ending.Reason != jobs.Finished || summary.Left() == 0:
+		return exit(summary.ExitCode())
+	case summary.Counts[filing.Invalid] > 0:
+		return exit(exitCorrect)
+	}
+	return nil
 }
 
 // sayCanceled says that rows are canceled, and how to send them after all.
@@ -590,26 +601,9 @@ func (r *filingRun) printSummary(s report.Summary) error {
 }
 
 // explainOutcome says why the run ended and what to do next.
-func (r *filingRun) explainOutcome(ending jobs.Outcome) {
+func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.Outcome) error {
 	switch ending.Reason {
-	case jobs.OutOfFunds:
-		if ending.Short > 0 {
-			r.say("%s: the recorded balance does not cover %s. After a top-up: importer deposit AMOUNT, then the "+
-				"same command.",
-				r.paint.yellow("Insufficient funds"), count(ending.Short, "row"))
-		} else {
-			r.say("%s: %s. After a top-up, run the same command again.", r.paint.yellow("Insufficient funds"),
-				ending.Halted.Note)
-			if text, err := r.disagreement(context.Background(), r.ledger, ending.Halted); err == nil && text != "" {
-				r.say("%s.", text)
-			}
-		}
-	case jobs.KeyRefused:
-		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then run the same command again.",
-			r.paint.red("The filing service rejected the API key"), ending.Halted.Note)
-	case jobs.AskedToWait:
-		r.say("%s until %s. Run the same command again then%s.", r.paint.yellow("The filing service asked us to wait"),
-			ending.Halted.Until.Local().Format("15:04:05"), r.waitHint)
+	case jobs.Finished:
 	case jobs.ServiceDown:
 		why := r.client.LastError()
 		if why != "" {
@@ -620,20 +614,19 @@ func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 	case jobs.QueueDown:
 		r.say("%s. No row is lost. Run the same command again later%s.",
 			r.paint.yellow(ending.Redis.Error()), r.waitHint)
-	case jobs.LedgerHalted:
-		hold := jobs.FleetHold(ending.Halted)
-		r.say("%s. %s%s", r.paint.red("Nothing more was sent"), hold.Text, advice(hold, r.batch.ID, ledger.Balance{}))
-	case jobs.Paused:
-		r.say("The batch is paused. To resume it: importer resume %s", r.batch.ID)
-	case jobs.NotApproved:
-		r.say("%s: %s", r.paint.yellow("The batch is waiting for approval"),
-			howToApprove(context.Background(), r.ledger, r.batch.ID))
-	case jobs.CostsMore:
-		r.say("%s: %s", r.paint.yellow("Some rows cost more than approved and were not sent"),
-			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded. Run the same command again to resume.")
+	case jobs.KeyRefused: // perhaps before it was recorded
+		r.say("%s Correct FILING_API_KEY, then run the same command again.",
+			r.paint.red(jobs.FleetHold(ending.Halted).Text))
+	case jobs.AskedToWait:
+		r.say("%s Run the same command again after %s%s.", r.paint.yellow(jobs.FleetHold(ending.Halted).Text),
+			ending.Halted.Until.Local().Format("15:04:05"), r.waitHint)
+	default:
+		_, err := r.sayHolds(ctx, r.ledger, r.batch.ID)
+		return err
 	}
+	return nil
 }
 
 // printSummaryText prints the summary for a person.
@@ -697,25 +690,6 @@ func (r *filingRun) importFile(ctx context.Context) error {
 	}
 	if !recorded.Created {
 		r.say("This file was already imported as batch %s; resuming.", r.batch.ID)
-	}
-	return nil
-}
-
-// finishDryRun writes the results of a dry run, with the cost of every row. It
-// ends with 2 if rows are invalid.
-func (r *filingRun) finishDryRun(ctx context.Context) error {
-	_, s, err := r.writeOwnResults(ctx)
-	if err != nil {
-		return err
-	}
-	if err := r.printSummary(s); err != nil {
-		return err
-	}
-	switch {
-	case s.Left() == 0:
-		return exit(s.ExitCode())
-	case s.Counts[filing.Invalid] > 0:
-		return exit(exitCorrect)
 	}
 	return nil
 }

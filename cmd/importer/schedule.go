@@ -184,7 +184,7 @@ func (a *app) showCompanyList(r *schedule.CompanyList) {
 		return
 	}
 	if r.Understood != "" {
-		a.say("%s", wrap(r.Understood, lineWidth))
+		a.say("%s", r.Understood)
 	}
 	var groups problemGroups
 	for _, p := range r.Problems {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +34,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page and receive the filing service's events",
 		Long: `serve runs the page, where you upload spreadsheets, fix errors, see the cost,
-approve, follow the orders, and download the results. On a desktop it opens your
-browser, signed in; so does a double click on this program. On this machine it prints
+approve, follow the orders, and download the results. On Windows and macOS it opens
+your browser, signed in; so does a double click on this program. On this machine it prints
 a one-time sign-in link to your terminal. If its output goes elsewhere, the link is
 in a file of the data folder that only you can read. Each start replaces the link of
 the start before. On other machines, people sign in with their accounts (importer
@@ -250,9 +252,6 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 			return false, errors.Join(err, p.close())
 		}
 		defer func() {
-			if invited.opened != nil {
-				invited.opened()
-			}
 			if err := invited.removeFile(); err != nil {
 				log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
 			}
@@ -319,12 +318,12 @@ func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr
 	if p.noBrowser || invited.page == "" || !a.onDesktop() || !a.clicked && !a.terminal(a.out) {
 		return invited, nil
 	}
-	remove, err := a.openBrowser(ctx, p, invited)
-	if err != nil {
+	open := openCommand(runtime.GOOS, cmp.Or(invited.link, invited.page))
+	if err := open.Start(); err != nil {
 		p.log.Warn("browser not opened; open the page yourself", "err", err)
 		return invited, nil
 	}
-	invited.opened = remove
+	go func() { _ = open.Wait() }() // the page serves meanwhile
 	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
 	return invited, nil
 }

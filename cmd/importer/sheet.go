@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -69,28 +68,4 @@ func (f *sheetFlags) options() importer.Options {
 
 // showColumns prints the column mapping, before anything else: a column that is read
 // as another one makes every row wrong.
-func (a *app) showColumns(imp *importer.Import) { a.say("%s", wrap(imp.ColumnSummary(), lineWidth)) }
-
-// lineWidth is the longest line of a message.
-const lineWidth = 110
-
-// wrap breaks a long line between words; what follows the first is indented.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+n > width:
-			b.WriteString("\n  ")
-			at = 2
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
-}
+func (a *app) showColumns(imp *importer.Import) { a.say("%s", imp.ColumnSummary()) }

@@ -43,19 +43,18 @@ func (a *app) webhooksCreateCommand() *cobra.Command {
 	var yes bool
 	var address string
 	var types []string
-	var hide bool
 	c := &cobra.Command{
 		Use:   "create --url URL",
 		Short: "Register an endpoint and store its signing secret",
-		Long: `create registers an endpoint with the filing service, prints the answer with the
-signing secret once, and stores the secret sealed in the ledger. Register before the first order: earlier
-events are not delivered.
+		Long: `create registers an endpoint with the filing service, stores its signing secret
+sealed in the ledger, and prints the answer without it. Register before the first
+order: earlier events are not delivered.
 
 Running the same command again registers another endpoint, which receives every
 event as well.`,
 		Example: "  importer webhooks create --url https://filings.example.com" + webhook.Path +
 			"\n  importer webhooks create --url https://filings.example.com" + webhook.Path +
-			" --event-type filing.status_changed --yes --hide-secret",
+			" --event-type filing.status_changed --yes",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := webAddress("--url", address, receivesEvents); err != nil {
@@ -66,21 +65,20 @@ event as well.`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, yes)
+				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, yes)
 			})
 		},
 	}
 	c.Flags().StringVar(&address, "url", "", "the https address of the endpoint")
 	c.Flags().StringSliceVar(&types, "event-type", filing.EventTypes, "the events to deliver; repeat it for several")
-	c.Flags().BoolVar(&hide, "hide-secret", false, "do not print the signing secret")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
 // createEndpoint registers an endpoint. The filing service shows its secret only
-// once, so a secret that could not be stored is printed even with hide.
+// once, so a secret that could not be stored is printed.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
-	types []string, hide, yes bool) error {
+	types []string, yes bool) error {
 	kept, err := l.List(ctx)
 	if err != nil {
 		return err
@@ -101,8 +99,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	var answer json.RawMessage
-	made, err := client.CreateEndpoint(filingapi.KeepBody(ctx, &answer), address, types)
+	made, err := client.CreateEndpoint(ctx, address, types)
 	if err != nil {
 		return changeError(
 			err, "it may have been registered, but its secret is lost, so its deliveries will be refused. Run the "+
@@ -111,24 +108,19 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	id := cmp.Or(made.ID, newEndpointID())
 	toAdd := fmt.Sprintf("importer webhooks add --id %s --url %s --secret-file FILE", id, address)
 	if made.Secret == "" {
-		fmt.Fprintf(a.out, "%s\n", answer)
+		fmt.Fprintf(a.out, "%s\n", made.Answer)
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but the answer above has no signing "+
 			"secret. Once you have it: %s", id, toAdd)}
 	}
 	err = l.Set(withAudit(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
-	if hide && err == nil {
-		secret, _ := json.Marshal(made.Secret) // a string always can
-		answer = bytes.ReplaceAll(answer, secret, []byte(`"(kept)"`))
-	}
-	fmt.Fprintf(a.out, "%s\n", answer)
 	if err != nil {
+		fmt.Fprintf(a.out, "%s\n", made.Answer)
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
 			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
+	secret, _ := json.Marshal(made.Secret) // a string always can
+	fmt.Fprintf(a.out, "%s\n", bytes.ReplaceAll(made.Answer, secret, []byte(`"(stored)"`)))
 	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
-	if !hide {
-		a.say("The secret is shown only once. Anyone who has it can forge events.")
-	}
 	return nil
 }
 

@@ -34,7 +34,6 @@ func (s *endpointStore) Set(_ context.Context, e ledger.Endpoint, secret string)
 // secretCase is an answer to the registration of an endpoint.
 type secretCase struct {
 	name, answer string
-	hide         bool
 	err          error // of the ledger
 	shown, fails bool
 	id           string // the beginning of it
@@ -44,9 +43,8 @@ type secretCase struct {
 // of answer and every failure.
 func TestASecretIsKeptOrShown(t *testing.T) {
 	for _, tc := range []secretCase{
-		{name: "kept and shown", answer: `{"id":"we_1","signingSecret":"whsec_1"}`, shown: true, id: "we_1"},
-		{name: "kept and hidden", answer: `{"id":"we_1","secret":"whsec_1"}`, hide: true, id: "we_1"},
-		{name: "without an id", answer: `{"data":{"signing_secret":"whsec_1"}}`, shown: true, id: "local_"},
+		{name: "kept", answer: `{"id":"we_1","signingSecret":"whsec_1"}`, id: "we_1"},
+		{name: "without an id", answer: `{"data":{"signing_secret":"whsec_1"}}`, id: "local_"},
 		{
 			name:   "not kept",
 			answer: `{"id":"we_1","secret":"whsec_1"}`,
@@ -56,18 +54,8 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 			id:     "we_1",
 		},
 		{
-			name:   "not kept, though hidden",
-			answer: `{"id":"we_1","secret":"whsec_1"}`,
-			hide:   true,
-			err:    errors.New("the disk is full"),
-			shown:  true,
-			fails:  true,
-			id:     "we_1",
-		},
-		{
 			name:   "under an unknown name",
 			answer: `{"id":"we_1","sesame":"whsec_1"}`,
-			hide:   true,
 			shown:  true,
 			fails:  true,
 		},
@@ -91,7 +79,7 @@ func checkSecret(t *testing.T, client *filingapi.Client, tc secretCase) {
 	var out, told strings.Builder
 	a := newApp(strings.NewReader(""), &out, &told, func(string) string { return "" })
 	s := &endpointStore{err: tc.err}
-	err := a.createEndpoint(t.Context(), client, s, "https://a.example.com", filing.EventTypes, tc.hide, true)
+	err := a.createEndpoint(t.Context(), client, s, "https://a.example.com", filing.EventTypes, true)
 	if (err != nil) != tc.fails || strings.Contains(out.String(), "whsec_1") != tc.shown {
 		t.Errorf("%v\n%s", err, out.String())
 	}

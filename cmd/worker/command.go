@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +42,7 @@ once.
   worker --listen 127.0.0.1:8081
   worker healthcheck http://127.0.0.1:8081/readyz`,
 		Args:          cobra.NoArgs,
-		Version:       version(),
+		Version:       metrics.ReadBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -76,13 +75,4 @@ Environment:
 ` + config.Help() + `{{end}}`)
 	c.AddCommand(healthcheckCommand())
 	return c
-}
-
-func version() string {
-	b := metrics.ReadBuild()
-	text := b.Version
-	if len(b.Revision) >= 12 && !strings.Contains(text, b.Revision[:12]) {
-		text += " " + b.Revision[:12]
-	}
-	return text + " " + b.Go
 }

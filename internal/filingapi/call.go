@@ -1,6 +1,7 @@
 package filingapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 )
@@ -11,4 +12,14 @@ import (
 func (c *Client) Call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	o := c.do(ctx, method, path, body)
 	return c.line(o), c.errorOf(method, path, o)
+}
+
+// line is the body of an answer as JSON on one line, without the key. It is nil if the
+// body is not JSON.
+func (c *Client) line(o outcome) json.RawMessage {
+	var line bytes.Buffer
+	if o.err != nil || o.bodyErr != nil || json.Compact(&line, o.body) != nil {
+		return nil
+	}
+	return bytes.ReplaceAll(line.Bytes(), []byte(c.key), []byte("[key]"))
 }

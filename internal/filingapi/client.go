@@ -249,7 +249,6 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	defer func() { done(o.health(ctx)) }()
 	o = c.roundTrip(ctx, method, path, body)
 	c.noteError(ctx, o)
-	c.keepBody(ctx, o)
 	return o
 }
 

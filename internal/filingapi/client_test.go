@@ -214,7 +214,8 @@ func TestLookUps(t *testing.T) {
 			func() (any, error) {
 				return c.CreateEndpoint(t.Context(), "https://a.example.com/x", []string{"document.uploaded"})
 			},
-			filingapi.Endpoint{ID: "we_1", URL: "https://a.example.com/x", Secret: "whsec_1"},
+			filingapi.Endpoint{ID: "we_1", URL: "https://a.example.com/x", Secret: "whsec_1", Answer: json.RawMessage(
+				`{"data":{"id":"we_1","url":"https://a.example.com/x","signing_secret":"whsec_1","new":[1]}}`)},
 			seen{
 				"POST", "/v1/webhook-endpoints",
 				`{"url":"https://a.example.com/x","eventTypes":["document.uploaded"]}`, testKey, "application/json",

@@ -2,6 +2,7 @@ package filingapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 )
 
@@ -10,6 +11,8 @@ type Endpoint struct {
 	ID     string // empty where the service tells none
 	URL    string
 	Secret string // signs the deliveries; the service tells it this once
+	// Answer is the whole answer to the registration, on one line.
+	Answer json.RawMessage
 }
 
 // The fields of an endpoint that are looked for, folded, the likelier first.
@@ -42,6 +45,7 @@ func (c *Client) CreateEndpoint(ctx context.Context, url string, eventTypes []st
 			ID:     findText(answer, endpointIDNames...),
 			URL:    url,
 			Secret: findText(answer, endpointSecretNames...),
+			Answer: c.line(o),
 		},
 		nil
 }

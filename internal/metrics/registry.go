@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,4 +66,16 @@ func ReadBuild() Build {
 		}
 	}
 	return b
+}
+
+// String is the version, the commit and the platform, on one line.
+func (b Build) String() string {
+	text := cmp.Or(b.Version, "unknown")
+	if b.Revision != "" {
+		text += ", commit " + b.Revision
+	}
+	if b.Modified {
+		text += " with changes"
+	}
+	return text + ", " + cmp.Or(b.Go, runtime.Version()) + " " + runtime.GOOS + "/" + runtime.GOARCH
 }

@@ -251,7 +251,7 @@ const missing = 1000_00
 // answer to one of its orders will be lost.
 func (w *workflow) submit() {
 	d, p := w.deployment, w.paula
-	d.importer("webhooks", "create", "--url", "http://"+d.address+"/webhooks/filing", "--yes", "--hide-secret")
+	d.importer("webhooks", "create", "--url", "http://"+d.address+"/webhooks/filing", "--yes")
 	d.control("fault", "kind=reset", "after=true", "companyId="+company("a", lostRow), "times=1")
 	// Orders take a while, so that most are placed while someone watches.
 	d.control("fault", "kind=slow-body", "endpoint=POST /orders", "forSeconds=1", fmt.Sprintf("times=%d", w.rows/2))
