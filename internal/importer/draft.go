@@ -321,7 +321,7 @@ func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	o.Edits, o.Excluded = edits, excluded
 	im, err := o.openOn(d.file)
 	if err != nil {
-		return hideInError(err)
+		return err
 	}
 	next := *d
 	next.edits, next.excluded = edits, excluded
@@ -330,22 +330,6 @@ func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	}
 	*d = next
 	return nil
-}
-
-// openOn is Open for a file that is open already.
-func (o Options) openOn(f *sheet.File) (*Import, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	m, err := newMatcher(&o)
-	if err != nil {
-		return nil, err
-	}
-	im, err := o.beginOn(f, m)
-	if err != nil {
-		return nil, err
-	}
-	return im, im.readLayout(m)
 }
 
 // checkRow checks a row with its edits. Its request is in the scratch.

@@ -55,7 +55,7 @@ func (im *Import) checkFilters() error {
 		if !ok || folded != foldHeader(commentColumn) && folded != foldHeader(headingColumn) &&
 			!slices.ContainsFunc(im.mapping.remarkColumns,
 				func(c remarkColumn) bool { return foldHeader(c.binding.mapName) == folded }) {
-			return fmt.Errorf(`%q must be a column that is not sent and a text of it, such as "Status=Void"`, filter)
+			return refused(`%q must be a column that is not sent and a text of it, such as "Status=Void"`, filter)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ var fuzzLimits = sheet.Limits{
 
 // fuzzOptions are the options of a try, by the bits of how.
 func fuzzOptions(how uint8) Options {
-	o := Options{Now: july, Limits: fuzzLimits}
+	o := Options{Now: july}
 	if how&1 != 0 {
 		o.Product = "annual-report"
 	}
@@ -99,7 +99,7 @@ func FuzzCheck(f *testing.F) {
 			t.Fatal(err)
 		}
 		o := fuzzOptions(how)
-		im, err := Open(path, o)
+		im, err := o.open(sheet.Open(path, fuzzLimits))
 		if err != nil {
 			return
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Options say how to read a file. All but OnPage, Now and Limits are part of
-// the batch's identity.
+// Options say how to read a file. All but OnPage and Now are part of the batch's
+// identity.
 type Options struct {
 	Product     filing.Product    // empty: detected from the columns
 	State       filing.State      // keeps only companies of this state, or fills it in where no column has it
@@ -39,7 +39,6 @@ type Options struct {
 
 	OnPage bool      // messages name the fields of the page instead of a command's flags
 	Now    time.Time // decides which filing years are unlikely; zero: the present
-	Limits sheet.Limits
 
 	ours []int // columns that a results workbook added
 }
@@ -63,6 +62,7 @@ type RunRow struct {
 type Import struct {
 	options   Options
 	file      *sheet.File
+	matcher   *matcher
 	edits     edits
 	sheet     string // empty for a CSV
 	layout    *layout
@@ -91,66 +91,71 @@ type Import struct {
 // Open opens a file and finds the sheet, the header row below any titles, the
 // columns and the product. If the file is at fault, the error is a
 // *sheet.FormatError.
-func Open(path string, o Options) (*Import, error) {
-	return o.open(func() (*sheet.File, error) { return sheet.Open(path, o.Limits) })
-}
+func Open(path string, o Options) (*Import, error) { return o.open(sheet.Open(path, sheet.Limits{})) }
 
 // OpenReader is Open for content that is not a file, such as an upload; see
 // [sheet.OpenReader]. The same content and options make the same batch.
 func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, error) {
-	return o.open(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
+	return o.open(sheet.OpenReader(name, r, size, sheet.Limits{}))
 }
 
-func (o Options) open(file func() (*sheet.File, error)) (*Import, error) {
-	im, m, err := o.begin(file)
+// open reads a file, and closes it if it cannot be read.
+func (o Options) open(f *sheet.File, err error) (*Import, error) {
 	if err != nil {
 		return nil, hideInError(err)
 	}
-	if err := im.readLayout(m); err != nil {
-		im.Close()
+	im, err := o.openOn(f)
+	if err != nil {
+		f.Close()
+	}
+	return im, err
+}
+
+// openOn is open for a file that stays open.
+func (o Options) openOn(f *sheet.File) (*Import, error) {
+	im, err := o.begin(f)
+	if err == nil {
+		err = im.readLayout()
+	}
+	if err != nil {
 		return nil, hideInError(err)
 	}
 	return im, nil
 }
 
-// begin checks the options and opens the file. It reads no rows.
-func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, error) {
+// begin checks the options. It reads no rows.
+func (o Options) begin(f *sheet.File) (*Import, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
 	if err := o.check(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m, err := newMatcher(&o)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := file()
-	if err != nil {
-		return nil, nil, err
-	}
-	im, err := o.beginOn(f, m)
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return im, m, nil
-}
-
-// beginOn begins to read a file that is open.
-func (o Options) beginOn(f *sheet.File, m *matcher) (*Import, error) {
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
 	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
 	var err error
+	if im.matcher, err = newMatcher(&o); err != nil {
+		return nil, err
+	}
 	if im.attention, im.results, err = resultsSheets(f); err != nil {
 		return nil, err
 	}
 	if im.attention != "" {
-		m.headerRow = 0 // the header row was given for the file that this results workbook belongs to
+		im.matcher.headerRow = 0 // the header row was given for the file that this results workbook belongs to
 	}
 	im.edits, err = newEdits(&o, f)
 	return im, err
+}
+
+// note adds a note on the file.
+func (im *Import) note(format string, args ...any) {
+	im.notes = append(im.notes, fmt.Sprintf(format, args...))
+}
+
+// refused returns the error for a sheet that cannot be read, which names the place later.
+func refused(format string, args ...any) error {
+	return &sheet.FormatError{Reason: fmt.Sprintf(format, args...)}
 }
 
 func (o *Options) check() error {
@@ -215,8 +220,8 @@ func (im *Import) Notes() []string {
 	return all
 }
 
-func (im *Import) readLayout(m *matcher) error {
-	if err := im.recognize(m); err != nil {
+func (im *Import) readLayout() error {
+	if err := im.recognize(); err != nil {
 		return err
 	}
 	if im.product != filing.Formation && im.mapping.binding(companyID) != nil && !im.mapping.describes() {
@@ -230,48 +235,45 @@ func (im *Import) readLayout(m *matcher) error {
 }
 
 // recognize finds out what the columns are, from the first rows alone.
-func (im *Import) recognize(m *matcher) error {
-	if err := im.findSheet(m); err != nil {
-		return err
+func (im *Import) recognize() error {
+	err := im.findSheet()
+	if err == nil {
+		err = im.recognizeColumns()
 	}
+	if e, is := errors.AsType[*sheet.FormatError](err); is && e.File == "" {
+		e.File, e.Sheet = im.file.Name(), im.sheet
+	}
+	return err
+}
+
+func (im *Import) recognizeColumns() error {
 	if err := im.readOrigin(); err != nil {
 		return err
 	}
-	name := im.file.Name()
-	refuse := func(err error) error {
-		if e, is := errors.AsType[*sheet.FormatError](err); is {
-			e.File, e.Sheet = name, im.sheet
-			return e
-		}
-		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
-	}
 	if h, found := im.layout.tooManyOfficers(); found {
-		return refuse(
-			fmt.Errorf(
-				"the column %s is beyond the %d officers that fit in a row: list the officers on a second sheet "+
-					"named %q, one officer per row, with the company's name in a Legal Name column",
-				h.name(im.layout.row),
-				maxOfficers, officersSheet))
+		return refused("the column %s is beyond the %d officers that fit in a row: list the officers on a second "+
+			"sheet named %q, one officer per row, with the company's name in a Legal Name column",
+			h.name(im.layout.row), maxOfficers, officersSheet)
 	}
 	if err := im.checkMap(); err != nil {
-		return refuse(err)
+		return err
 	}
 	if err := im.findProduct(); err != nil {
-		return refuse(err)
+		return err
 	}
 	if im.layout.rows == 0 {
-		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
+		return refused("there are no rows below the header in row %d", im.layout.row)
 	}
 	if im.product == filing.Formation {
 		im.layout.readJurisdiction(im.head)
 	}
-	bound, notes, err := bind(im.layout, im.product, &im.options, name, im.sheet)
+	bound, notes, err := bind(im.layout, im.product, &im.options)
 	if err != nil {
 		return err
 	}
 	im.mapping = bound
 	if err := im.checkFilters(); err != nil {
-		return refuse(err)
+		return err
 	}
 	if err := im.readComments(); err != nil {
 		return err
@@ -280,19 +282,17 @@ func (im *Import) recognize(m *matcher) error {
 	if err := im.checkState(); err != nil {
 		return err
 	}
-	missing, err := im.layout.missing(bound, &im.options, im.head, name, im.sheet)
+	missing, err := im.layout.missing(bound, &im.options, im.head)
 	if err != nil {
-		return refuse(err)
+		return err
 	}
-	if row := im.skippedHeader(m); row > 0 {
-		im.notes = append(
-			im.notes, fmt.Sprintf(
-				"ATTENTION: row %d looks like the header row. It and everything above row %d are not read. %s.", row,
-				im.layout.row, im.options.remedyText(dropHeaderRow)))
+	if row := im.skippedHeader(); row > 0 {
+		im.note("ATTENTION: row %d looks like the header row. It and everything above row %d are not read. %s.", row,
+			im.layout.row, im.options.remedyText(dropHeaderRow))
 	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.noteOutside(), im.layout.ignored(&im.options, im.head), notes)
 	if im.detected {
-		im.notes = append(im.notes, fmt.Sprintf("Detected: %s (from the column headers).", im.product.Title()))
+		im.note("Detected: %s (from the column headers).", im.product.Title())
 	}
 	return nil
 }
@@ -309,9 +309,7 @@ func (im *Import) checkState() error {
 			continue
 		}
 		return &sheet.FormatError{
-			File:  im.file.Name(),
-			Sheet: im.sheet,
-			Cell:  im.layout.cell(h.index),
+			Cell: im.layout.cell(h.index),
 			Reason: fmt.Sprintf(
 				"the batch is limited to %s, but the only state column, %s, is part of an address",
 				im.options.State, h.name(im.layout.row)),
@@ -326,11 +324,11 @@ func (im *Import) checkState() error {
 
 // skippedHeader returns a row above the given header row that looks like the
 // header; 0 for none.
-func (im *Import) skippedHeader(m *matcher) int {
-	if m.headerRow <= 0 {
+func (im *Import) skippedHeader() int {
+	if im.matcher.headerRow <= 0 {
 		return 0
 	}
-	free := *m
+	free := *im.matcher
 	free.headerRow = 0
 	if l := free.layoutOf(im.head); l != nil && l.row < im.layout.row {
 		return l.row
@@ -378,7 +376,7 @@ func (im *Import) checkMap() error {
 	for _, theirs := range slices.Sorted(maps.Keys(im.options.Map)) {
 		if i, ok := columnAddress(theirs); ok {
 			if i >= len(headers) {
-				return fmt.Errorf("--map names column %s, but the last column of the sheet is %s", sheet.ColumnName(i),
+				return refused("--map names column %s, but the last column of the sheet is %s", sheet.ColumnName(i),
 					sheet.ColumnName(len(headers)-1))
 			}
 			continue
@@ -386,7 +384,7 @@ func (im *Import) checkMap() error {
 		if !slices.ContainsFunc(im.layout.headings, func(h heading) bool {
 			return h.folded == foldHeader(theirs) || foldHeader(h.text) == foldHeader(theirs)
 		}) {
-			return fmt.Errorf("--map names a column %q, which the sheet does not have; it has %s", theirs,
+			return refused("--map names a column %q, which the sheet does not have; it has %s", theirs,
 				quotedList(headers))
 		}
 	}
@@ -415,14 +413,14 @@ func (a *noRowsError) Unwrap() error        { return &a.FormatError }
 
 // findSheet chooses the sheet to read. It refuses several sheets of filings, so
 // that none is left out unnoticed.
-func (im *Import) findSheet(m *matcher) error {
+func (im *Import) findSheet() error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {
-		return im.findNamedSheet(m, sheets)
+		return im.findNamedSheet(sheets)
 	}
 	var all, visible, hidden []candidate
 	for _, info := range sheets {
-		c, err := im.readCandidate(m, info)
+		c, err := im.readCandidate(info)
 		if err != nil {
 			return err
 		}
@@ -451,10 +449,10 @@ func (im *Import) findSheet(m *matcher) error {
 					"; rows marked as placed are not sent again",
 			}}
 		}
-		if err := im.selectSheet(m, all[i]); err != nil {
+		if err := im.selectSheet(all[i]); err != nil {
 			return err
 		}
-		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", im.attention))
+		im.note("This is a results workbook: its sheet %q was read.", im.attention)
 		return nil
 	}
 	if withRows := slices.DeleteFunc(slices.Clone(visible),
@@ -466,13 +464,12 @@ func (im *Import) findSheet(m *matcher) error {
 		visible = slices.DeleteFunc(visible, func(c candidate) bool { return isOfficersSheet(c.Name) })
 	}
 	for _, c := range hidden {
-		im.notes = append(
-			im.notes, fmt.Sprintf("The hidden sheet %q also contains filings and was not read: %s to read it.", c.Name,
-				im.options.remedyText(chooseSheet, c.Name)))
+		im.note("The hidden sheet %q also contains filings and was not read: %s to read it.", c.Name,
+			im.options.remedyText(chooseSheet, c.Name))
 	}
 	switch len(visible) {
 	case 1:
-		return im.selectSheet(m, visible[0])
+		return im.selectSheet(visible[0])
 	case 0:
 		return im.noHeader(all, hidden)
 	}
@@ -481,7 +478,6 @@ func (im *Import) findSheet(m *matcher) error {
 		names = append(names, c.Name)
 	}
 	return &sheet.FormatError{
-		File:   im.file.Name(),
 		Reason: "several sheets contain filings: " + quotedList(names),
 		Remedy: im.options.remedyText(eitherSheet, quotedList(names), strconv.Quote(names[0])),
 	}
@@ -530,10 +526,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 			return false
 		}
 		if !isOfficersSheet(c.Name) { // that one is read beside it
-			im.notes = append(
-				im.notes, fmt.Sprintf("The sheet %q looks like notes and was not read: %s if it contains filings.",
-					c.Name,
-					im.options.remedyText(chooseSheet, c.Name)))
+			im.note("The sheet %q looks like notes and was not read: %s if it contains filings.", c.Name,
+				im.options.remedyText(chooseSheet, c.Name))
 		}
 		return true
 	})
@@ -541,10 +535,10 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 
 // selectSheet makes a sheet the one to read. Edits that name no sheet apply to
 // it, and columns that edits add are added to it.
-func (im *Import) selectSheet(m *matcher, c candidate) error {
+func (im *Import) selectSheet(c candidate) error {
 	if im.edits.assignTo(c.Name) {
 		var err error
-		if c, err = im.readCandidate(m, c.Info); err != nil {
+		if c, err = im.readCandidate(c.Info); err != nil {
 			return err
 		}
 		if c.layout == nil {
@@ -571,11 +565,10 @@ func (im *Import) selectSheet(m *matcher, c candidate) error {
 }
 
 // findNamedSheet selects the sheet that the options name.
-func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
+func (im *Import) findNamedSheet(sheets []sheet.Info) error {
 	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
 		e := &sheet.FormatError{
-			File:   im.file.Name(),
 			Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet),
 			Remedy: im.options.remedyText(noSheet),
 		}
@@ -588,23 +581,22 @@ func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
 		}
 		return e
 	}
-	c, err := im.readCandidate(m, sheets[i])
+	c, err := im.readCandidate(sheets[i])
 	if err != nil {
 		return err
 	}
 	if c.layout == nil {
 		return im.noHeader([]candidate{c}, nil)
 	}
-	return im.selectSheet(m, c)
+	return im.selectSheet(c)
 }
 
 // readCandidate reads the first rows of a sheet and looks for the header in
 // them.
-func (im *Import) readCandidate(m *matcher, info sheet.Info) (candidate, error) {
+func (im *Import) readCandidate(info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
 	if im.headCells > maxHeadCells {
 		return c, &sheet.FormatError{
-			File:   im.file.Name(),
 			Reason: "the file is too large: its many sheets begin with too many cells",
 			Remedy: "Save the sheet that holds filings as a workbook of its own",
 		}
@@ -619,7 +611,7 @@ func (im *Import) readCandidate(m *matcher, info sheet.Info) (candidate, error) 
 			im.headCells += len(c.head[i].Cells)
 		}
 	}
-	c.layout = m.layoutOf(c.head)
+	c.layout = im.matcher.layoutOf(c.head)
 	return c, nil
 }
 
@@ -695,7 +687,6 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		}
 	}
 	e := &sheet.FormatError{
-		File: im.file.Name(),
 		Reason: fmt.Sprintf(
 			"none of the first %d rows is a header row with columns such as Company ID, Filing State and Filing "+
 				"Year; found %s", headRows, strings.Join(found, "; ")),

@@ -116,12 +116,10 @@ func (p *mapping) partOf(c *column) part {
 
 // bind makes the mapping. Two headers for one column are an error unless one is
 // more exact or the product only may need the column.
-func bind(l *layout, product filing.Product, o *Options, file, sheetName string) (*mapping, []string, error) {
+func bind(l *layout, product filing.Product, o *Options) (*mapping, []string, error) {
 	b := &binder{
 		layout:  l,
 		options: o,
-		file:    file,
-		sheet:   sheetName,
 		mapping: &mapping{product: product, bindings: make([]*binding, len(columns))},
 	}
 	var resolved []heading
@@ -152,11 +150,10 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 // binder binds the columns of the table to the headings that claim them, and
 // gathers notes.
 type binder struct {
-	layout      *layout
-	options     *Options
-	file, sheet string
-	claims      map[columnID][]heading
-	mapping     *mapping
+	layout  *layout
+	options *Options
+	claims  map[columnID][]heading
+	mapping *mapping
 
 	unused  []string // headings that are not used
 	ofNew   []string // used only for companies that are created
@@ -221,8 +218,6 @@ func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) er
 		leave = append(leave, fmt.Sprintf("--map %q leaves out %s", b.layout.mapName(&h)+"=", name))
 	}
 	return &sheet.FormatError{
-		File:   b.file,
-		Sheet:  b.sheet,
 		Cell:   b.layout.cell(winner.index),
 		Reason: fmt.Sprintf("several columns match %s: %s", c.header, strings.Join(names, ", ")),
 		Remedy: b.options.remedyText(oneOfColumns, c.header, strings.Join(leave, ", ")),
@@ -424,7 +419,7 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 
 // missing notes the columns that every row will lack. A header that comes close
 // to one of them is an error: every row would fail.
-func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
+func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []string, err error) {
 	for _, n := range needs {
 		if n.isMet(p.product, o, p.gives) {
 			continue
@@ -444,8 +439,6 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 			}
 			if near, reason, ok := l.resembles(&h, n.columns, rows); ok {
 				return nil, &sheet.FormatError{
-					File:   file,
-					Sheet:  sheetName,
 					Cell:   l.cell(h.index),
 					Reason: reason,
 					Remedy: "Correct the header, or " + l.readAs(&h, near, o),

@@ -285,9 +285,9 @@ func (im *Import) findOrphans(list *officerList) error {
 		for _, o := range list.orphans {
 			rows = append(rows, strconv.Itoa(o.row.number))
 		}
-		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.",
+		im.note("ATTENTION: %s on the sheet %q: row %s.",
 			text.CountOf(len(rows), "officer matches no company", "officers match no company"), list.sheet,
-			text.FirstOf(rows, maxListed)))
+			text.FirstOf(rows, maxListed))
 	}
 	return nil
 }

@@ -141,13 +141,9 @@ func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 		return nil
 	}
 	o := OptionsOf(ledger.Batch{Options: origin.Options})
-	o.Sheet, o.Now, o.Limits, o.OnPage = im.results, im.options.Now, im.options.Limits, im.options.OnPage
-	m, err := newMatcher(&o)
-	if err != nil {
-		return err
-	}
-	results, err := o.beginOn(im.file, m)
-	if err != nil || results.readLayout(m) != nil {
+	o.Sheet, o.Now, o.OnPage = im.results, im.options.Now, im.options.OnPage
+	results, err := o.begin(im.file)
+	if err != nil || results.readLayout() != nil {
 		return err // it cannot be read as filings, and is not
 	}
 	var changed []string

@@ -75,15 +75,18 @@ const (
 // or with several sheets of filings. It fails for wrong options and for content
 // that is not a spreadsheet.
 func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, error) {
-	im, m, err := o.begin(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
+	f, err := sheet.OpenReader(name, r, size, sheet.Limits{})
 	if err != nil {
 		return nil, hideInError(err)
 	}
-	defer im.Close()
-	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideInError(im.recognize(m))}
-	all := im.readCandidates(m, s)
+	im, err := o.begin(f)
+	if err != nil {
+		return nil, hideInError(err)
+	}
+	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideInError(im.recognize())}
+	all := im.readCandidates(s)
 	if im.layout == nil {
-		if !im.guessHeader(m, all) {
+		if !im.guessHeader(all) {
 			s.Notes = im.Notes()
 			return s, nil
 		}
@@ -92,7 +95,7 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		_ = im.findProduct() // s.Err has the reason, or a worse one
 	}
 	if im.mapping == nil && im.product != "" {
-		im.mapping, _, _ = bind(im.layout, im.product, &im.options, s.File, im.sheet)
+		im.mapping, _, _ = bind(im.layout, im.product, &im.options)
 	}
 	s.Sheet, s.HeaderRow, s.Product = im.sheet, im.layout.row, im.product
 	s.Rows = im.countRows()
@@ -108,13 +111,13 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 }
 
 // readCandidates reads the first rows of every sheet.
-func (im *Import) readCandidates(m *matcher, s *Survey) (all []candidate) {
+func (im *Import) readCandidates(s *Survey) (all []candidate) {
 	if im.headCells > maxHeadCells {
 		return nil // s.Err has the reason
 	}
 	im.headCells = 0
 	for _, info := range im.file.Sheets() {
-		c, err := im.readCandidate(m, info)
+		c, err := im.readCandidate(info)
 		if err != nil && s.Err == nil {
 			s.Notes = append(s.Notes, hideInError(err).Error())
 		}
@@ -130,7 +133,8 @@ func (im *Import) readCandidates(m *matcher, s *Survey) (all []candidate) {
 
 // guessHeader chooses the sheet and the row that are most likely the sheet of
 // filings and its header. It returns false if all rows are blank.
-func (im *Import) guessHeader(m *matcher, all []candidate) bool {
+func (im *Import) guessHeader(all []candidate) bool {
+	m := im.matcher
 	best := -1
 	rank := func(c *candidate) int {
 		switch {
