@@ -460,54 +460,67 @@ func overlapping() []byte {
 	book.WriteString(`</sheets></workbook>`)
 	rels.WriteString(`</Relationships>`)
 
-	var b, central bytes.Buffer
-	entries := 0
-	add := func(name string, method uint16, crc uint32, packed, unpacked, offset int) {
-		entries++
-		central.Write(directoryEntry(name, method, crc, packed, unpacked, offset))
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	add := func(name string, method uint16, data []byte) {
+		out, err := w.CreateRaw(&zip.FileHeader{
+			Name:               name,
+			Method:             method,
+			CRC32:              crc32.ChecksumIEEE(data),
+			CompressedSize64:   uint64(len(data)),
+			UncompressedSize64: uint64(len(data)),
+		})
+		must(err)
+		_, err = out.Write(data)
+		must(err)
 	}
-	local := func(name string, method uint16, crc uint32, data []byte, unpacked int) int {
-		offset := b.Len()
-		b.Write(localHeader(name, method, crc, len(data), unpacked))
-		b.Write(data)
-		return offset
+	const first = "xl/worksheets/s0.xml"
+	add(first, zip.Deflate, packed.Bytes())
+	for i := range 489 {
+		add(fmt.Sprintf("xl/worksheets/s%d.xml", i+1), zip.Deflate, nil)
 	}
-	for name, text := range map[string]string{Root: honest[Root].head, Book: book.String(), Rels: rels.String()} {
-		crc := crc32.ChecksumIEEE([]byte(text))
-		add(name, zip.Store, crc, len(text), len(text), local(name, zip.Store, crc, []byte(text), len(text)))
-	}
-	at := local("xl/worksheets/s0.xml", zip.Deflate, sum.Sum32(), packed.Bytes(), size)
-	for i := range 490 {
-		add(fmt.Sprintf("xl/worksheets/s%d.xml", i), zip.Deflate, sum.Sum32(), packed.Len(), size, at)
-	}
-	return finished(&b, &central, entries)
+	add(Root, zip.Store, []byte(honest[Root].head))
+	add(Book, zip.Store, []byte(book.String()))
+	add(Rels, zip.Store, []byte(rels.String()))
+	must(w.Close())
+	return patched(b.Bytes(), func(name string, entry []byte) {
+		if strings.HasPrefix(name, "xl/worksheets/") {
+			binary.LittleEndian.PutUint32(entry[16:], sum.Sum32())
+			binary.LittleEndian.PutUint32(entry[20:], uint32(packed.Len()))
+			binary.LittleEndian.PutUint32(entry[24:], uint32(size))
+			binary.LittleEndian.PutUint32(entry[42:], 0) // where the first part begins
+		}
+	})
 }
 
 // directory is an archive of nothing but its directory.
 func directory() []byte {
-	var b, central bytes.Buffer
-	text := honest[Root].head
-	crc := crc32.ChecksumIEEE([]byte(text))
-	b.Write(localHeader(Root, zip.Store, crc, len(text), len(text)))
-	b.WriteString(text)
-	central.Write(directoryEntry(Root, zip.Store, crc, len(text), len(text), 0))
-	entries := 1
-	for ; b.Len()+central.Len() < MaxBytes-100; entries++ {
-		central.Write(directoryEntry(fmt.Sprint(entries), zip.Store, 0, 0, 0, 0))
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i < MaxBytes/100; i++ {
+		_, err := w.CreateRaw(&zip.FileHeader{Name: fmt.Sprint(i)})
+		must(err)
 	}
-	return finished(&b, &central, entries)
+	must(w.Close())
+	return b.Bytes()
 }
 
 // lying is a workbook whose styles say that they are small.
 func lying() []byte {
-	data := workbook(map[string]part{
+	return patched(workbook(map[string]part{
 		Styles: some(500<<20, `<styleSheet><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`),
+	}), func(name string, entry []byte) {
+		if name == Styles {
+			binary.LittleEndian.PutUint32(entry[24:], 100)
+		}
 	})
+}
+
+// patched changes the entries of an archive's directory.
+func patched(data []byte, change func(name string, entry []byte)) []byte {
 	for at := bytes.Index(data, []byte("PK\x01\x02")); at >= 0; {
 		n := int(binary.LittleEndian.Uint16(data[at+28:]))
-		if string(data[at+46:at+46+n]) == Styles {
-			binary.LittleEndian.PutUint32(data[at+24:], 100)
-		}
+		change(string(data[at+46:at+46+n]), data[at:])
 		next := bytes.Index(data[at+4:], []byte("PK\x01\x02"))
 		if next < 0 {
 			break
@@ -515,41 +528,4 @@ func lying() []byte {
 		at += 4 + next
 	}
 	return data
-}
-
-func localHeader(name string, method uint16, crc uint32, packed, unpacked int) []byte {
-	b := []byte("PK\x03\x04\x14\x00\x00\x00")
-	b = binary.LittleEndian.AppendUint16(b, method)
-	b = append(b, 0, 0, 0x21, 0)
-	b = binary.LittleEndian.AppendUint32(b, crc)
-	b = binary.LittleEndian.AppendUint32(b, uint32(packed))
-	b = binary.LittleEndian.AppendUint32(b, uint32(unpacked))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(name)))
-	b = append(b, 0, 0)
-	return append(b, name...)
-}
-
-func directoryEntry(name string, method uint16, crc uint32, packed, unpacked, offset int) []byte {
-	b := []byte("PK\x01\x02\x14\x00\x14\x00\x00\x00")
-	b = binary.LittleEndian.AppendUint16(b, method)
-	b = append(b, 0, 0, 0x21, 0)
-	b = binary.LittleEndian.AppendUint32(b, crc)
-	b = binary.LittleEndian.AppendUint32(b, uint32(packed))
-	b = binary.LittleEndian.AppendUint32(b, uint32(unpacked))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(name)))
-	b = append(b, make([]byte, 12)...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(offset))
-	return append(b, name...)
-}
-
-func finished(b, central *bytes.Buffer, entries int) []byte {
-	start, size := b.Len(), central.Len()
-	b.Write(central.Bytes())
-	b.WriteString("PK\x05\x06\x00\x00\x00\x00")
-	end := binary.LittleEndian.AppendUint16(nil, uint16(entries))
-	end = binary.LittleEndian.AppendUint16(end, uint16(entries))
-	end = binary.LittleEndian.AppendUint32(end, uint32(size))
-	end = binary.LittleEndian.AppendUint32(end, uint32(start))
-	b.Write(append(end, 0, 0))
-	return b.Bytes()
 }
