@@ -12,8 +12,8 @@ func TestEncodeCells(t *testing.T) {
 		{Text: "TRUE", Kind: Bool}, {Text: "FALSE", Kind: Bool}, {Text: "#N/A", Kind: Error},
 		{Text: "", Kind: Formula}, {Text: "Café\u2028", Kind: Text}, {Text: "", Kind: Text},
 	}
-	const want = `[null,"Acme \"A\" \\ LLC\n",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,` +
-		`{"error":"#N/A"},{"formula":""},"Café\u2028",""]`
+	const want = `[null,"Acme \"A\" \\ LLC\n",{"number":"2026"},{"number":"-0.5"},{"number":"02134"},` +
+		`{"date":"2026-03-01"},{"bool":"TRUE"},{"bool":"FALSE"},{"error":"#N/A"},{"formula":""},"Café\u2028",""]`
 	got := EncodeCells(cells)
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -29,7 +29,7 @@ func TestEncodeCells(t *testing.T) {
 
 func TestDecodeCellsRefuses(t *testing.T) {
 	for _, data := range []string{``, `{}`, `[{}]`, `[[]]`, `[{"what":"x"}]`, `[{"date":1}]`, `["a"`,
-		`[{"date":"a","text":"b"}]`} {
+		`[{"date":"a","text":"b"}]`, `[2026]`} {
 		if cells, err := DecodeCells([]byte(data)); err == nil {
 			t.Errorf("%s is read as %v", data, cells)
 		}
