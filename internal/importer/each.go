@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -155,63 +153,15 @@ type finalPass struct {
 	noAgent      int
 	newCompanies int
 	notFilings   []string // row numbers, the first few with their text
-
-	shortYear            string           // the first date with a year of two digits
-	dayFirst, monthFirst map[int]cellText // the first such date of each column
 }
 
-func (im *Import) newFinalPass(r *repeats) *finalPass {
-	return &finalPass{
-		im:         im,
-		repeats:    r,
-		dayFirst:   map[int]cellText{},
-		monthFirst: map[int]cellText{},
-	}
-}
-
-// addDates keeps the first dates that matter for the whole sheet.
-func (l *finalPass) addDates(r *Row) {
-	if d := r.shortYear; d != nil && l.shortYear == "" {
-		l.shortYear = fmt.Sprintf("%q (%s) is %s", d.text, sheet.CellName(d.column, r.Number), d.read)
-	}
-	keep := func(seen map[int]cellText, d *dateNote) {
-		if d == nil {
-			return
-		}
-		if _, known := seen[d.column]; !known {
-			seen[d.column] = cellText{sheet.CellName(d.column, r.Number), strings.Clone(d.text)}
-		}
-	}
-	keep(l.dayFirst, r.dayFirst)
-	keep(l.monthFirst, r.monthFirst)
-}
-
-// noteDates says how the dates of the sheet are read.
-func (l *finalPass) noteDates() (notes []string) {
-	if l.shortYear != "" {
-		notes = append(notes, "Two-digit years in dates are read as 1930 to 2029, as in Excel: "+l.shortYear+".")
-	}
-	for _, column := range slices.Sorted(maps.Keys(l.dayFirst)) {
-		if month, both := l.monthFirst[column]; both {
-			day := l.dayFirst[column]
-			notes = append(
-				notes, fmt.Sprintf(
-					"ATTENTION: %q in %s has the day first, but %q in %s was read with the month first: check the "+
-						"dates in this column and enter them as YYYY-MM-DD.", day.text, day.cell, month.text,
-					month.cell))
-		}
-	}
-	return notes
-}
+func (im *Import) newFinalPass(r *repeats) *finalPass { return &finalPass{im: im, repeats: r} }
 
 // addRow takes in the next row of the sheet.
 func (l *finalPass) addRow(r *Row) {
 	l.repeats.assignCompany(r)
 	l.repeats.judge(r)
 	l.rows++
-	if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
-		l.addDates(r)
-	}
 	switch {
 	case r.Result == filing.Ready:
 		l.noAgent += oneIf(r.noAgent)
@@ -241,7 +191,10 @@ func (l *finalPass) quote(r *Row) string {
 
 // note sets the notes on the rows.
 func (l *finalPass) note() {
-	notes := l.noteDates()
+	var notes []string
+	if short := l.im.shortYear; short != "" {
+		notes = append(notes, "Two-digit years in dates are read as 1930 to 2029, as in Excel: "+short+".")
+	}
 	switch {
 	case l.hidden > 0 && l.im.options.VisibleOnly:
 		notes = append(notes, text.CountOf(l.hidden, "row is", "rows are")+

@@ -84,6 +84,11 @@ type Import struct {
 	selected map[string]bool         // the filters that selected a row
 	repeats  *repeats                // nil until the rows are read
 
+	// dayFirst are cells with a date that can only have the day before the month, by column.
+	dayFirst map[int]cellText
+	// shortYear says how the first date with a year of two digits is read.
+	shortYear string
+
 	notes []string // found when the file was opened
 	found []string // found in its rows
 }
@@ -278,7 +283,6 @@ func (im *Import) recognizeColumns() error {
 	if err := im.readComments(); err != nil {
 		return err
 	}
-	bound.findDayFirst(im.layout.row, im.head)
 	if err := im.checkState(); err != nil {
 		return err
 	}

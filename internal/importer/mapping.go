@@ -28,38 +28,15 @@ type mapping struct {
 	parts         [parts][]binding // read where the row has the part; those of ofEvery always
 	officers      []int            // which officers the sheet has columns for, from 0
 	bindings      []*binding
-	secret        []int            // columns that hold Social Security numbers
-	hiding        []hiding         // by column
-	remarkColumns []remarkColumn   // may say that a row is not to be filed
-	dayFirst      map[int]cellText // columns with a date that has the day before the month, and where
+	secret        []int          // columns that hold Social Security numbers
+	hiding        []hiding       // by column
+	remarkColumns []remarkColumn // may say that a row is not to be filed
 
 	otherAgent []binding // columns that name an agent to appoint
 }
 
 // cellText is a cell and its text.
 type cellText struct{ cell, text string }
-
-// findDayFirst finds the columns with a date among the first rows that can only
-// have the day first: the order in the other dates is then unknown.
-func (p *mapping) findDayFirst(row int, rows []sheet.Row) {
-	for _, b := range p.bindings {
-		if b == nil || b.kind != dateKind || b.index < 0 {
-			continue
-		}
-		for _, r := range rows {
-			if r.Number <= row || b.index >= len(r.Cells) || r.Cells[b.index].Kind != sheet.Text {
-				continue
-			}
-			if _, ok := dayFirst(r.Cells[b.index].Text); ok {
-				if p.dayFirst == nil {
-					p.dayFirst = make(map[int]cellText)
-				}
-				p.dayFirst[b.index] = cellText{sheet.CellName(b.index, r.Number), r.Cells[b.index].Text}
-				break
-			}
-		}
-	}
-}
 
 // binding returns the binding of a column; nil if the sheet does not have it.
 func (p *mapping) binding(id columnID) *binding { return p.bindings[id] }

@@ -22,9 +22,6 @@ func (s *repeats) addNamesake(r *Row) error {
 	company := &r.Read.Company
 	folded := filing.FoldLegalName(company.Sheet.LegalName)
 	one := namesake{company.Ref, r.Number, company.Sheet.FormationState, r.Read.Order.FilingState}
-	if s.named == nil {
-		s.named = make(map[string][]namesake)
-	}
 	if !slices.ContainsFunc(s.named[folded],
 		func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
 		s.named[folded] = append(s.named[folded], one)

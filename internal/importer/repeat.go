@@ -60,18 +60,19 @@ type repeats struct {
 
 // findRepeats reads all rows before they are given to anyone, for the first of those that
 // order the same is as wrong as the last one. It reads them again if a row describes a
-// company that another may give by its ID. each calls do with every row in order.
+// company that another may give by its ID, or if a date shows how others are to be read.
+// each calls do with every row in order.
 func (im *Import) findRepeats(each func(do func(*Row) error) error) (*repeats, error) {
-	s := &repeats{im: im, wishes: make(map[key]wish)}
-	describes := false
+	s := &repeats{im: im, wishes: make(map[key]wish), named: make(map[string][]namesake)}
+	describes, datesRead := false, len(im.dayFirst)
 	err := each(func(r *Row) error {
 		describes = describes || r.createsCompany
 		return s.add(r)
 	})
-	if err != nil || !describes || im.mapping.binding(companyID) == nil {
-		return s, err
+	if describes = describes && im.mapping.binding(companyID) != nil; describes && err == nil {
+		err = each(s.addNamesake)
 	}
-	if err = each(s.addNamesake); err == nil && s.named != nil {
+	if (len(s.named) > 0 || len(im.dayFirst) > datesRead) && err == nil {
 		clear(s.wishes)
 		err = each(func(r *Row) error {
 			s.assignCompany(r)

@@ -32,8 +32,6 @@ type Row struct {
 	keys           []key
 	name           uint64 // a hash of its company's folded name; 0 for none
 	whole          uint64 // a hash of what it says of its company, and of how much it orders
-
-	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }
 
 // skip marks the row as skipped, with the reason.
@@ -88,7 +86,7 @@ type checker struct {
 
 func (im *Import) newChecker() *checker {
 	if im.selected == nil {
-		im.selected = make(map[string]bool)
+		im.selected, im.dayFirst = make(map[string]bool), make(map[int]cellText)
 	}
 	return &checker{
 		im:     im,

@@ -327,13 +327,12 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 		}
 	}
 	if isEitherWay(text) {
-		if other, known := c.im.mapping.dayFirst[b.index]; known {
+		if other, known := c.im.dayFirst[b.index]; known {
 			c.addError(b, text,
 				fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
 					text, other.text, other.cell, remedy))
 			return ""
 		}
-		c.row.monthFirst = &dateNote{b.index, text, ""}
 	}
 	for _, form := range dateForms {
 		if t, err := time.Parse(form, text); err == nil {
@@ -344,25 +343,21 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 		}
 	}
 	if day, ok := shortYear(text); ok {
-		if c.row.shortYear == nil {
-			c.row.shortYear = &dateNote{b.index, text, day.Format(time.DateOnly)}
+		if c.im.shortYear == "" {
+			c.im.shortYear = fmt.Sprintf("%q (%s) is %s", text, sheet.CellName(b.index, c.row.Number),
+				day.Format(time.DateOnly))
 		}
 		return day.Format(time.DateOnly)
 	}
 	message := strconv.Quote(text) + " is not a date in a recognized form" + remedy
 	if day, ok := dayFirst(text); ok {
-		c.row.dayFirst = &dateNote{b.index, text, ""}
+		if _, known := c.im.dayFirst[b.index]; !known {
+			c.im.dayFirst[b.index] = cellText{sheet.CellName(b.index, c.row.Number), strings.Clone(text)}
+		}
 		message = strconv.Quote(text) + " has the day before the month: enter it as " + day.Format(time.DateOnly)
 	}
 	c.addError(b, text, message)
 	return ""
-}
-
-// dateNote is a date of a row that matters for the whole sheet.
-type dateNote struct {
-	column int
-	text   string
-	read   string
 }
 
 // shortYearForms are the forms of dates whose years have two digits.
