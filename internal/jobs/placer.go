@@ -80,6 +80,10 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 		r := request{left: order, notes: notes}
 		r.order, rest = order.First()
 		r.quote, r.rest = quoter.Quote(&r.order, facts), rest.Products()
+		r.ordered = r.quote
+		if row.Request.Order.Formation != nil && !row.Uncertain {
+			r.ordered = quoter.Quote(&row.Request.Order, facts)
+		}
 		if len(r.rest) > 0 {
 			r.restCost = quoter.Quote(&rest, facts).Total
 		}
@@ -133,6 +137,7 @@ type request struct {
 	left     filing.Order // what the row orders with it and after it
 	order    filing.Order // what it orders
 	quote    pricing.Quote
+	ordered  pricing.Quote    // of an earlier request that may have ordered what a 409 names
 	rest     []filing.Product // what the row orders after it
 	restCost money.Cost
 	notes    []string // for the reader of the results
@@ -306,7 +311,7 @@ func (p *placer) recordAnswer(row ledger.Row, r *request, claims []ledger.Claim,
 	case filing.Accepted:
 		out.Items = matchItems(&r.order, a, r.quote)
 	case filing.HasItem:
-		cost, parts := costOf(r.quote, a.Has)
+		cost, parts := costOf(r.ordered, a.Has)
 		out.Items = []ledger.Item{{Product: a.Has, Cost: cost, Parts: parts}}
 		out.Due = time.Time{}
 	}

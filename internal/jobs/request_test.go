@@ -135,6 +135,26 @@ func TestRestOfAFormation(t *testing.T) {
 	f.wantPosts("/orders", 3)
 }
 
+// An EIN that came with a formation although its answer lacked it costs what it costs with the
+// formation.
+func TestRestOfAFormationThatWasOrdered(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	f.add("a", of(formation(1), orderEIN))
+	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+		a := send(o)
+		a.Items = slices.DeleteFunc(a.Items, func(i filing.Item) bool {
+			p, _ := filing.ProductOfType(i.OrderType)
+			return p == filing.EIN
+		})
+		return a
+	}))
+	r := f.wantRow("a", filing.Uncertain, "the EIN is not confirmed", filing.Formation, filing.RegisteredAgent)
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "not on the dashboard"))
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "placed", filing.Formation, filing.EIN, filing.RegisteredAgent)
+	f.agree("a")
+}
+
 // The rest of a formation whose answer had no company ID is ordered once a person has named the
 // company.
 func TestRestOfAnUnnamedFormation(t *testing.T) {
