@@ -45,15 +45,8 @@ func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	type line struct {
-		ID         string        `json:"id"`
-		Name       string        `json:"name"`
-		Roles      []ledger.Role `json:"roles"`
-		Email      string        `json:"email,omitempty"`
-		Disabled   bool          `json:"disabled"`
-		Passkey    bool          `json:"passkey"` // whether there is one
-		CreatedAt  time.Time     `json:"createdAt"`
-		SignedInAt time.Time     `json:"signedInAt,omitzero"`
+	for i := range all {
+		all[i].Roles = append([]ledger.Role{}, all[i].Roles...) // [] in JSON, not null
 	}
 	return list[ledger.Account]{
 		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
@@ -70,10 +63,6 @@ func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) e
 				state = "disabled"
 			}
 			return []any{legible(account.Name), roleText(account.Roles), passkey, signedIn, state}
-		},
-		line: func(account ledger.Account) any {
-			return line{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Email,
-				account.Disabled, account.HasPasskey, account.CreatedAt, account.SignedInAt}
 		},
 	}.print(a, all, asJSON)
 }

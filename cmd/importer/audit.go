@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,15 +71,6 @@ func eventsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) (
 }
 
 func (a *app) listAuditEvents(events []ledger.AuditEvent, asJSON bool) error {
-	type line struct {
-		Seq  int64     `json:"seq"`
-		At   time.Time `json:"at"`
-		By   string    `json:"by"`
-		From string    `json:"from,omitempty"`
-		What string    `json:"what"`
-		Of   string    `json:"of,omitempty"`
-		Note string    `json:"note,omitempty"`
-	}
 	return list[ledger.AuditEvent]{
 		empty:   "No audit entries.",
 		columns: "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE",
@@ -88,6 +78,5 @@ func (a *app) listAuditEvents(events []ledger.AuditEvent, asJSON bool) error {
 			return []any{localTimeSeconds(e.At), legible(e.By), legible(cmp.Or(e.From, "-")), legible(e.What),
 				legible(cmp.Or(e.Of, "-")), legible(e.Note)}
 		},
-		line: func(e ledger.AuditEvent) any { return line{e.Seq, e.At, e.By, e.From, e.What, e.Of, e.Note} },
 	}.print(a, events, asJSON)
 }

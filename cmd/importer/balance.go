@@ -26,9 +26,8 @@ func (a *app) balanceCommand() *cobra.Command {
 available = deposits + adjustments - charged - reserved. The filing service does not
 report its balance, so the recorded balance is as right as the recorded deposits.
 
-Each entry has its sign and the balance after it. A charge changes nothing: its
-amount was subtracted when it was reserved. -o writes them to a file, one line for each
-order.
+Each line has its sign and the balance after it. An order has one line, whose amount
+is what was charged or is reserved. -o writes all lines to a file.
 
 --forecast shows what the runs of the schedules will cost in the next days, and how much
 to have available by when. Queued rows are needed first. Rows that cannot be filed yet
@@ -56,7 +55,7 @@ are left out.`,
 			})
 		},
 	}
-	c.Flags().IntVar(&last, "last", 20, "how many entries to print, newest first; 0 for all")
+	c.Flags().IntVar(&last, "last", 20, "how many lines to print, newest first; 0 for all")
 	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
 	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
 	c.Flags().StringVarP(&output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
@@ -84,23 +83,16 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err != nil {
 		return err
 	}
-	type entry struct {
-		ledger.Entry
-		after money.Cents
-	}
-	var entries []entry
-	var after money.Cents
-	total := 0
-	for e, err := range l.Entries().All(c.Context()) {
+	var lines []ledger.EntryLine
+	for line, err := range l.Entries().Lines(c.Context(), ledger.LineQuery{Limit: last}) {
 		if err != nil {
 			return err
 		}
-		total++
-		after += e.Effect()
-		entries = append(entries, entry{e, after})
-		if last > 0 && len(entries) > last {
-			entries = entries[1:]
-		}
+		lines = append(lines, line)
+	}
+	sums, err := l.Entries().SumLines(c.Context(), ledger.LineQuery{})
+	if err != nil {
+		return err
 	}
 	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, line := range []struct {
@@ -140,29 +132,25 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 			a.out, "\nSome state fees are not known, so the actual cost is higher than charged. To "+
 				"record the difference:\n  importer deposit --adjust --note REASON -- AMOUNT")
 	}
-	if len(entries) == 0 {
+	if len(lines) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.out, "\nThe last %d of %d entries:\n", len(entries), total)
-	table = newTable(a.out)
-	fmt.Fprintf(table, "TIME\tENTRY\t%12s\t%12s\tABOUT\n", "AMOUNT", "BALANCE")
-	for _, e := range entries {
-		what := e.Note
-		if e.Batch != "" {
-			what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
-		}
-		amount := e.Effect().Dollars()
-		if e.Kind == ledger.Posted {
-			amount = "(" + e.Amount.Dollars() + ")" // it was subtracted when it was reserved
-		}
-		balance := e.after.Dollars()
-		if !book.HasDeposit {
-			balance = "-"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%12s\t%12s\t%s\n", localTimeSeconds(e.At), report.EntryText(e.Kind), amount,
-			balance, what)
-	}
-	return table.Flush()
+	fmt.Fprintf(a.out, "\nThe last %d of %d lines:\n", len(lines), sums.Lines)
+	return list[ledger.EntryLine]{
+		columns: fmt.Sprintf("TIME\tENTRY\t%12s\t%12s\tABOUT", "AMOUNT", "BALANCE"),
+		cells: func(e ledger.EntryLine) []any {
+			what := e.Note
+			if e.Batch != "" {
+				what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
+			}
+			balance := "-"
+			if book.HasDeposit {
+				balance = e.Balance.Dollars()
+			}
+			return []any{localTimeSeconds(e.At), report.EntryText(e.Kind), fmt.Sprintf("%12s", e.Amount.Dollars()),
+				fmt.Sprintf("%12s", balance), what}
+		},
+	}.print(a, lines, false)
 }
 
 func (a *app) depositCommand() *cobra.Command {

@@ -26,27 +26,23 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	type item struct {
-		of ledger.Batch
-		report.Summary
-	}
-	var all []item
+	of := make(map[string]ledger.Batch)
+	var all []report.Summary
 	for _, b := range batches {
 		s, err := report.Summarize(ctx, l, b.ID)
 		if err != nil {
 			return err
 		}
-		all = append(all, item{b, s})
+		of[b.ID], all = b, append(all, s)
 	}
-	return list[item]{
+	return list[report.Summary]{
 		empty:   "No batches yet. To create one: importer run FILE",
 		columns: "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE",
-		cells: func(i item) []any {
-			b := i.of
-			return []any{b.ID, localTime(b.CreatedAt), b.File, b.Product, i.Counts.Total(),
-				report.BatchState(b, i.Counts)}
+		cells: func(s report.Summary) []any {
+			b := of[s.Batch]
+			return []any{b.ID, localTime(b.CreatedAt), b.File, b.Product, s.Counts.Total(),
+				report.BatchState(b, s.Counts)}
 		},
-		line: func(i item) any { return i.Summary },
 	}.print(a, all, asJSON)
 }
 

@@ -33,14 +33,13 @@ type list[T any] struct {
 	empty   string // what is printed instead of an empty table
 	columns string // separated by tabs
 	cells   func(T) []any
-	line    func(T) any // the JSON of an item
 }
 
 func (p list[T]) print(a *app, items []T, asJSON bool) error {
 	if asJSON {
 		lines := json.NewEncoder(a.out)
 		for _, item := range items {
-			if err := lines.Encode(p.line(item)); err != nil {
+			if err := lines.Encode(item); err != nil {
 				return err
 			}
 		}

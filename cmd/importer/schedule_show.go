@@ -27,26 +27,21 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 	if err != nil {
 		return err
 	}
-	type item struct {
-		file    string
-		summary schedule.Summary
-	}
-	var items []item
+	files := make(map[string]string)
+	var items []schedule.Summary
 	for _, s := range all {
 		summary, err := schedule.New(schedule.Config{Ledger: l}).Summary(ctx, s)
 		if err != nil {
 			return err
 		}
-		items = append(items, item{s.File, summary})
+		files[s.Name], items = s.File, append(items, summary)
 	}
-	err = list[item]{
+	err = list[schedule.Summary]{
 		empty:   "No schedules yet. To add one: importer schedule add NAME --roster FILE",
 		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
-		cells: func(i item) []any {
-			s := i.summary
-			return []any{s.Name, i.file, s.Schedule, s.When(), cmp.Or(s.LastText(), "-"), cmp.Or(s.Batch, "-")}
+		cells: func(s schedule.Summary) []any {
+			return []any{s.Name, files[s.Name], s.Schedule, s.When(), cmp.Or(s.LastText(), "-"), cmp.Or(s.Batch, "-")}
 		},
-		line: func(i item) any { return i.summary },
 	}.print(a, items, asJSON)
 	if err != nil || asJSON {
 		return err

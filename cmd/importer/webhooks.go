@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -217,16 +216,10 @@ func (a *app) listEndpoints(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 	if err != nil {
 		return err
 	}
-	type line struct {
-		ID        string    `json:"id"`
-		URL       string    `json:"url"`
-		CreatedAt time.Time `json:"createdAt"`
-	}
 	return list[ledger.Endpoint]{
 		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
 		columns: "ENDPOINT\tSTORED\tURL",
 		cells:   func(e ledger.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
-		line:    func(e ledger.Endpoint) any { return line{e.ID, e.URL, e.CreatedAt.UTC()} },
 	}.print(a, all, asJSON)
 }
 

@@ -2,7 +2,6 @@ package filingapi
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -28,15 +27,9 @@ var (
 // Document asks for a fresh download link of a document (doc_<id>). Each call
 // makes a new one. Source: spec section 4, GET /documents/{documentId}.
 func (c *Client) Document(ctx context.Context, id string) (Download, error) {
-	const op = "look up document"
-	path, err := segment(id)
-	if err != nil {
-		return Download{}, &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
-	}
-	o := c.do(ctx, http.MethodGet, "/documents/"+path, nil)
 	var answer any
 	var d Download
-	err = c.decodeInto(op, id, o, &answer, func() bool {
+	err := c.get(ctx, "look up document", "/documents/", id, &answer, func() bool {
 		d.URL = findLink(answer, downloadNames)
 		return d.URL != ""
 	})

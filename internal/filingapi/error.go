@@ -1,6 +1,7 @@
 package filingapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,6 +106,15 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 		cause:     err,
 		uncertain: true,
 	}
+}
+
+// get looks up something by its id, as decodeInto reads it.
+func (c *Client) get(ctx context.Context, op, path, id string, v any, whole func() bool) error {
+	escaped, err := segment(id)
+	if err != nil {
+		return &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
+	}
+	return c.decodeInto(op, id, c.do(ctx, http.MethodGet, path+escaped, nil), v, whole)
 }
 
 // errorOf returns the error of a failed outcome; nil for a good one, whatever its

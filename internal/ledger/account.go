@@ -48,16 +48,16 @@ var Roles = []Role{Preparer, Approver, Operator, Auditor}
 
 // Account is a person who may sign in.
 type Account struct {
-	ID         string
-	Name       string // folded
-	Roles      []Role
-	Disabled   bool
-	HasPasskey bool
-	ManagedBy  string // the issuer of the sign-in provider that says its roles; empty for a local account
-	CreatedAt  time.Time
-	SignedInAt time.Time // the last time; zero for never
-	Email      string    // where links and messages to its owner go; "" for nowhere
-	LinkMakers []string  // others through whose links it signed in last
+	ID         string    `json:"id"`
+	Name       string    `json:"name"` // folded
+	Roles      []Role    `json:"roles"`
+	Disabled   bool      `json:"disabled"`
+	HasPasskey bool      `json:"passkey"`
+	ManagedBy  string    `json:"-"` // the issuer of the sign-in provider that says its roles; empty for a local account
+	CreatedAt  time.Time `json:"createdAt"`
+	SignedInAt time.Time `json:"signedInAt,omitzero"` // the last time; zero for never
+	Email      string    `json:"email,omitempty"`     // where links and messages to its owner go; "" for nowhere
+	LinkMakers []string  `json:"-"`                   // others through whose links it signed in last
 }
 
 // addressIn is a name that is one email address and nothing else; "" if it is not.

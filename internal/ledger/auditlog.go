@@ -21,14 +21,14 @@ var ErrDone = errors.New("it was already done")
 // AuditEvent is something that a person did: a line of the audit log. It never holds
 // the secret of a session or a link.
 type AuditEvent struct {
-	Seq  int64  // counts up; for paging
-	ID   string // made by the caller, so that a repeated request is carried out once; "" gets one
-	At   time.Time
-	By   string // who
-	From string // where from: an address, a terminal
-	What string // "deposit", "approve", "pause" …
-	Of   string // what it was done to: a batch, a schedule, an account …
-	Note string // plain text
+	Seq  int64     `json:"seq"` // counts up; for paging
+	ID   string    `json:"-"`   // made by the caller, so that a repeated request is carried out once; "" gets one
+	At   time.Time `json:"at"`
+	By   string    `json:"by"`             // who
+	From string    `json:"from,omitempty"` // where from: an address, a terminal
+	What string    `json:"what"`           // "deposit", "approve", "pause" …
+	Of   string    `json:"of,omitempty"`   // what it was done to: a batch, a schedule, an account …
+	Note string    `json:"note,omitempty"` // plain text
 }
 
 // auditing is an audit event that the first change under its context records.

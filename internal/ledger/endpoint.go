@@ -10,9 +10,9 @@ import (
 // Endpoint is where the service's events arrive. Its signing secret is sealed
 // like a Social Security number and never shown again.
 type Endpoint struct {
-	ID        string // the service's, or one of ours where it named none
-	URL       string
-	CreatedAt time.Time
+	ID        string    `json:"id"` // the service's, or one of ours where it named none
+	URL       string    `json:"url"`
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // Set records an endpoint and seals its secret.

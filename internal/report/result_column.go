@@ -200,23 +200,11 @@ func filingStatus(items []ledger.Item) string {
 // subscription is the service's word for the subscriptions of a row's orders, or
 // for the one that covers its report.
 func subscription(row *ledger.Row) string {
-	var words, named []string
-	for _, i := range row.Items {
-		if i.SubscriptionStatus == "" {
-			continue
-		}
-		if !slices.Contains(words, i.SubscriptionStatus) {
-			words = append(words, i.SubscriptionStatus)
-		}
-		named = append(named, i.SubscriptionStatus+" ("+itemName(i)+")")
-	}
-	if len(words) == 0 && row.CoveredBy != nil {
+	word := agreed(row.Items, func(i ledger.Item) string { return i.SubscriptionStatus })
+	if word == "" && row.CoveredBy != nil {
 		return row.CoveredBy.Status
 	}
-	if len(words) == 1 {
-		return words[0]
-	}
-	return strings.Join(named, ", ")
+	return word
 }
 
 func filingDate(items []ledger.Item) string {
@@ -236,8 +224,14 @@ func ofItems(items []ledger.Item, word func(ledger.Item) string) string {
 	if len(filings) == 0 {
 		filings = items
 	}
+	return agreed(filings, word)
+}
+
+// agreed returns the word of the items if it is the same for all that have one, and
+// otherwise each word with its item.
+func agreed(items []ledger.Item, word func(ledger.Item) string) string {
 	var words, named []string
-	for _, item := range filings {
+	for _, item := range items {
 		w := word(item)
 		if w == "" {
 			continue
