@@ -17,24 +17,19 @@ type atomicFile struct {
 	target string
 }
 
+// createAtomic creates an empty file in the folder of its target. Its permissions
+// follow the umask: those of os.CreateTemp are for the owner alone, and the target
+// would have them too.
 func createAtomic(target string) (*atomicFile, error) {
-	file, err := TempBeside(target)
-	if err != nil {
-		return nil, err
-	}
-	return &atomicFile{file, target}, nil
-}
-
-// TempBeside creates an empty file in the folder of a target to which it will
-// be renamed. Its permissions follow the umask: those of os.CreateTemp are for
-// the owner alone, and the target would have them too.
-func TempBeside(target string) (*os.File, error) {
 	dir, name := filepath.Split(target)
 	for {
 		file, err := os.OpenFile(filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp"),
 			os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return &atomicFile{file, target}, nil
+		}
 		if !errors.Is(err, fs.ErrExist) {
-			return file, err
+			return nil, err
 		}
 	}
 }

@@ -185,12 +185,6 @@ func (c *copier) write(w io.Writer) (err error) {
 		return ErrNoCopy
 	}
 	defer book.Close()
-	own := func(sheet string) string {
-		if name, renamed := c.file.names[sheet]; renamed {
-			return name
-		}
-		return sheet
-	}
 	for _, name := range book.GetSheetList() { // with those that File.Sheets leaves out
 		if c.drops(name) {
 			if err := book.DeleteSheet(name); err != nil {
@@ -203,13 +197,13 @@ func (c *copier) write(w io.Writer) (err error) {
 			continue
 		}
 		for at, text := range c.masks[info.Name] {
-			if err := book.SetCellStr(own(info.Name), CellName(at.column, at.row), text); err != nil {
+			if err := book.SetCellStr(c.file.ownName(info.Name), CellName(at.column, at.row), text); err != nil {
 				return ErrNoCopy
 			}
 		}
 	}
 	// What the results need is tried now.
-	if _, err := book.GetSheetDimension(own(c.mask.Sheet)); err != nil {
+	if _, err := book.GetSheetDimension(c.file.ownName(c.mask.Sheet)); err != nil {
 		return ErrNoCopy
 	}
 	if _, err := book.GetDefaultFont(); err != nil { // which comments need

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -32,16 +33,12 @@ func Int(n int64) OutCell {
 
 // Money is a cell with an amount in cents, which it shows in dollars.
 func Money(cents int64) OutCell {
-	text := strconv.FormatInt(cents, 10)
-	sign := ""
+	text := fmt.Sprintf("%03d", cents)
 	if cents < 0 {
-		sign, text = "-", text[1:]
-	}
-	for len(text) < 3 {
-		text = "0" + text
+		text = fmt.Sprintf("%04d", cents)
 	}
 	point := len(text) - 2
-	return OutCell{Cell: Cell{Text: sign + text[:point] + "." + text[point:], Kind: Number}, Money: true}
+	return OutCell{Cell: Cell{Text: text[:point] + "." + text[point:], Kind: Number}, Money: true}
 }
 
 // Time is a cell with a date and, unless it is midnight, a time. The zone is

@@ -19,6 +19,8 @@ const (
 	maxComments  = 1000  // excelize takes quadratic time for them: 40,000 take 12 s
 	maxCellChars = 32767 // UTF-16 units; excelize cuts silently what is longer
 	maxListChars = 255   // of a drop-down that is kept in the cell's own rule
+
+	maxPromptChars = 255 // UTF-16 units of the prompt of a drop-down
 )
 
 // Workbook writes an XLSX file.
@@ -292,7 +294,7 @@ func content(c OutCell) (any, numberLook) {
 			return serial, format
 		}
 	}
-	return cut(c.Text), asText
+	return cut(c.Text, maxCellChars), asText
 }
 
 // serialOf is the serial number of an ISO date from March 1900 on, when the
@@ -310,16 +312,16 @@ func serialOf(iso string) (serial float64, format numberLook, ok bool) {
 	return since, format, since >= 61
 }
 
-// cut shortens text to the length that a cell can hold, and marks the cut.
-func cut(text string) string {
-	if len(text) <= maxCellChars {
+// cut shortens text to so many UTF-16 units, and marks the cut.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
 	units := utf16.Encode([]rune(text))
-	if len(units) <= maxCellChars {
+	if len(units) <= limit {
 		return text
 	}
-	return strings.TrimSuffix(string(utf16.Decode(units[:maxCellChars-1])), "\uFFFD") + "…"
+	return strings.TrimSuffix(string(utf16.Decode(units[:limit-1])), "\uFFFD") + "…"
 }
 
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
@@ -415,18 +417,9 @@ func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 	rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list",
 		"This value is not in the list. Keep it?")
 	if c.Prompt != "" {
-		rule.SetInput("", cutPrompt(c.Prompt))
+		rule.SetInput("", cut(c.Prompt, maxPromptChars))
 	}
 	return rule
-}
-
-// cutPrompt keeps a prompt within the 255 characters that Excel allows.
-func cutPrompt(text string) string {
-	units := utf16.Encode([]rune(text))
-	if len(units) <= 255 {
-		return text
-	}
-	return string(utf16.Decode(units[:254])) + "…"
 }
 
 // listSheet holds the values of long drop-downs.

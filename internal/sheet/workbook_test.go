@@ -275,7 +275,7 @@ func TestLongTextIsCutVisibly(t *testing.T) {
 		{"x" + strings.Repeat("😀", maxCellChars/2), true},
 		{strings.Repeat("😀", maxCellChars/2+1), false},
 	} {
-		got := cut(tt.text)
+		got := cut(tt.text, maxCellChars)
 		if (got == tt.text) != tt.same ||
 			!tt.same && (!strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD")) {
 			t.Errorf("%d bytes become %d, ending in %q", len(tt.text), len(got), got[len(got)-8:])

@@ -23,7 +23,10 @@ type workbook struct {
 	limits         Limits
 	parts          map[string]*zip.File // by name, as partName has it
 	duplicateParts map[string]bool      // names that two parts have
-	unpacked       unpacked
+
+	mu       sync.Mutex
+	opened   map[string]bool // parts that were opened: to read one again costs no memory
+	unpacked uint64          // bytes that they unpack to
 
 	tabs     []tab
 	date1904 bool
@@ -71,7 +74,13 @@ func openArchive(owner *File, file io.ReaderAt, size int64, limits Limits) (*wor
 		return nil, damaged("the zip archive that it is cannot be opened", err)
 	}
 	bounded.opened = true
-	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, duplicateParts: map[string]bool{}}
+	w := &workbook{
+		owner:          owner,
+		limits:         limits,
+		parts:          map[string]*zip.File{},
+		duplicateParts: map[string]bool{},
+		opened:         map[string]bool{},
+	}
 	for _, part := range archive.File {
 		name := partName(part.Name)
 		if w.parts[name] != nil {
@@ -100,28 +109,6 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, offset)
 }
 
-// unpacked counts what was read of the parts, of each as far as it was read: to
-// read one again costs no memory.
-type unpacked struct {
-	mu    sync.Mutex
-	parts map[string]int64
-	total int64
-}
-
-// read counts a part as read up to some byte, and returns the total.
-func (u *unpacked) read(part string, upTo int64) (total int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if more := upTo - u.parts[part]; more > 0 {
-		if u.parts == nil {
-			u.parts = map[string]int64{}
-		}
-		u.parts[part] = upTo
-		u.total += more
-	}
-	return u.total
-}
-
 // partName brings the name of a part into one form. Names are compared without
 // regard to case, and some programs write them with backslashes.
 func partName(name string) string {
@@ -129,8 +116,8 @@ func partName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/"))
 }
 
-// open opens a part for reading. The limits bound it, not its header, and its
-// checksum is verified when it is read to the end.
+// open opens a part for reading. A part that is larger than the archive says is an
+// error when it is read, as is one with a wrong checksum.
 func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
@@ -139,65 +126,44 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	if w.duplicateParts[name] {
 		return nil, damaged(fmt.Sprintf("it holds two parts of the name %q", name), nil)
 	}
-	limit = min(limit, w.limits.PartBytes)
-	if part.UncompressedSize64 > uint64(limit) {
-		return nil, w.tooLarge(name, limit)
+	if limit = min(limit, w.limits.PartBytes); part.UncompressedSize64 > uint64(limit) {
+		return nil, tooLarge(fmt.Sprintf("its part %q unpacks to", name), byteCount(limit), remedyTrim)
+	}
+	if w.unpackedWith(part, name) > uint64(w.limits.TotalBytes) {
+		return nil, tooLarge("it unpacks to", byteCount(w.limits.TotalBytes), remedyTrim)
 	}
 	content, err := part.Open()
 	if err != nil {
 		return nil, partError(name, err)
 	}
-	p := &partReader{
-		workbook: w,
-		name:     name,
-		content:  content,
-		limit:    limit,
-	}
-	text := bufio.NewReaderSize(p, 16<<10)
+	text := bufio.NewReaderSize(content, 16<<10)
 	mark, err := text.Peek(2)
 	if err != nil && err != io.EOF {
 		content.Close()
-		return nil, err
+		return nil, partError(name, err)
 	}
-	p.text = text
+	var decoded io.Reader = text
 	switch string(mark) {
 	case "\xff\xfe":
-		p.text = transform.NewReader(text, utf16LE.NewDecoder())
+		decoded = transform.NewReader(text, utf16LE.NewDecoder())
 	case "\xfe\xff":
-		p.text = transform.NewReader(text, utf16BE.NewDecoder())
+		decoded = transform.NewReader(text, utf16BE.NewDecoder())
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{p.text, content}, nil
+	}{decoded, content}, nil
 }
 
-func (w *workbook) tooLarge(name string, limit int64) error {
-	return tooLarge(fmt.Sprintf("its part %q unpacks to", name), byteCount(limit), remedyTrim)
-}
-
-// partReader reads a part within its limits.
-type partReader struct {
-	workbook  *workbook
-	name      string
-	content   io.ReadCloser
-	text      io.Reader
-	limit     int64
-	bytesRead int64 // bytes read so far
-}
-
-func (p *partReader) Read(b []byte) (int, error) {
-	n, err := p.content.Read(b)
-	if p.bytesRead += int64(n); p.bytesRead > p.limit {
-		return 0, p.workbook.tooLarge(p.name, p.limit)
+// unpackedWith returns the size of all parts that were opened, and of this one.
+func (w *workbook) unpackedWith(part *zip.File, name string) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.opened[name] {
+		w.opened[name] = true
+		w.unpacked += part.UncompressedSize64
 	}
-	if limit := p.workbook.limits.TotalBytes; p.workbook.unpacked.read(p.name, p.bytesRead) > limit {
-		return 0, tooLarge("it unpacks to", byteCount(limit), remedyTrim)
-	}
-	if err != nil && err != io.EOF {
-		err = partError(p.name, err)
-	}
-	return n, err
+	return w.unpacked
 }
 
 // partError returns the error for a damaged part. An error that already says so
