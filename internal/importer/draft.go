@@ -287,7 +287,7 @@ func (im *Import) draftColumns() []DraftColumn {
 		all[i] = DraftColumn{Index: i, Header: h.text, Secret: slices.Contains(im.mapping.secret, i)}
 	}
 	for _, b := range im.mapping.bindings {
-		if b == nil || b.index < 0 || b.index >= len(all) {
+		if b == nil {
 			continue
 		}
 		c := &all[b.index]
@@ -303,7 +303,7 @@ func (im *Import) draftColumnOf(header string) int {
 	if !ok {
 		return -1
 	}
-	if b := im.mapping.binding(w.column); b != nil && b.officer == nil {
+	if b := im.mapping.binding(w.column); b != nil {
 		return b.index
 	}
 	if o := im.edits.of(im.sheet); o != nil {
@@ -341,10 +341,7 @@ func (d *Draft) checkRow(i int) {
 		r.skip("The row is blank")
 	}
 	r.Excluded = d.excluded.By(d.name, r.Number) != ""
-	r.Name, r.Ref, r.ServiceName, r.NameDiffers = "", "", "", false
-	if b := d.im.mapping.binding(legalName); b != nil && b.index < len(r.Cells) {
-		r.Name = r.Cells[b.index].Text
-	}
+	r.Name, r.Ref, r.ServiceName, r.NameDiffers = d.im.mapping.textIn(r.Cells, legalName), "", "", false
 	if r.Read != nil {
 		r.Ref = r.Read.Company.Ref
 	}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -40,6 +41,25 @@ type cellText struct{ cell, text string }
 
 // binding returns the binding of a column; nil if the sheet does not have it.
 func (p *mapping) binding(id columnID) *binding { return p.bindings[id] }
+
+// over yields the columns of the sheet that are used and that a row has, with its cells.
+func (p *mapping) over(cells []sheet.Cell) iter.Seq2[*binding, sheet.Cell] {
+	return func(yield func(*binding, sheet.Cell) bool) {
+		for _, b := range p.bindings {
+			if b != nil && b.index < len(cells) && !yield(b, cells[b.index]) {
+				return
+			}
+		}
+	}
+}
+
+// textIn returns the text of a row in a column; "" if the sheet does not have it.
+func (p *mapping) textIn(cells []sheet.Cell, id columnID) string {
+	if b := p.binding(id); b != nil && b.index < len(cells) {
+		return cells[b.index].Text
+	}
+	return ""
+}
 
 // bound counts the columns of the sheet that are used.
 func (p *mapping) bound() (n int) {

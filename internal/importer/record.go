@@ -142,9 +142,8 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		Message:  r.Message,
 		Priority: r.Priority,
 	}
-	if name := im.mapping.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) &&
-		r.Cells[name.index].Text != "" {
-		row.Officers = im.officers.ledgerOfficers(r.Number, r.Cells[name.index].Text)
+	if name := im.mapping.textIn(r.Cells, legalName); im.officers != nil && name != "" {
+		row.Officers = im.officers.ledgerOfficers(r.Number, name)
 	}
 	if r.repeats != 0 {
 		row.Message += " of " + im.file.Name() // in the results workbook, that row has another number
@@ -200,7 +199,7 @@ func (im *Import) batch() (ledger.Batch, error) {
 func (im *Import) fields() []string {
 	fields := make([]string, len(im.Columns()))
 	for _, b := range im.mapping.bindings {
-		if b != nil && b.officer == nil && b.index >= 0 && b.index < len(fields) {
+		if b != nil {
 			fields[b.index] = b.field
 		}
 	}

@@ -372,22 +372,24 @@ func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 	for i := range l.headings {
 		h := &l.headings[i]
 		at := slices.IndexFunc(p.bindings,
-			func(b *binding) bool { return b != nil && b.officer == nil && b.index == h.index && !b.unsent })
+			func(b *binding) bool { return b != nil && b.index == h.index && !b.unsent })
 		switch {
 		case at == int(legalName):
 			p.remarkColumns = append(p.remarkColumns, remarkColumn{nameRemark, *p.bindings[at]})
 		case at >= 0, h.outside, ours && resultColumns[h.folded], slices.Contains(o.ours, h.index),
 			slices.Contains(p.secret, h.index):
 		default:
-			p.remarkColumns = append(p.remarkColumns, remarkColumn{remarkKindOf(h.text), binding{
-				column:  &column{},
-				id:      none,
-				index:   h.index,
-				header:  h.text,
-				mapName: l.mapName(h),
-			}})
+			b := cellAt(h.index, h.text)
+			b.mapName = l.mapName(h)
+			p.remarkColumns = append(p.remarkColumns, remarkColumn{remarkKindOf(h.text), *b})
 		}
 	}
+}
+
+// cellAt returns a binding of a cell that is no part of an order; an index of -1 stands
+// for none.
+func cellAt(index int, header string) *binding {
+	return &binding{column: &column{}, id: none, index: index, header: header}
 }
 
 // readComments reads the comments at the cells, except for those of a checked workbook.
@@ -402,7 +404,7 @@ func (im *Import) readComments() error {
 }
 
 // hearRemarks judges what the row says about itself.
-func (c *checker) hearRemarks(struck bool) {
+func (c *checker) hearRemarks() {
 	for i := range c.im.mapping.remarkColumns {
 		m := &c.im.mapping.remarkColumns[i]
 		kind := m.kind
@@ -415,13 +417,12 @@ func (c *checker) hearRemarks(struck bool) {
 	}
 	c.hearSection()
 	for _, comment := range c.im.comments[c.row.Number] {
-		b := &binding{column: &column{}, id: none, index: comment.Column, header: commentColumn}
-		c.hear(remark{b, noteRemark, commentColumn, comment.Text})
+		c.hear(remark{cellAt(comment.Column, commentColumn), noteRemark, commentColumn, comment.Text})
 	}
 	c.hearBeside()
-	if struck {
+	if c.row.struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
-		c.addWarning(&binding{column: &column{}, id: none, index: first}, "", "row.struck",
+		c.addWarning(cellAt(first, ""), "", "row.struck",
 			"the row is struck through, but it will be filed: remove the row, or remove the strikethrough")
 	}
 }
@@ -436,7 +437,7 @@ func (c *checker) hearBeside() {
 		of, said, _ := strings.Cut(r.Text, "=")
 		known := func(p Problem) bool { return p.beside == r.Text } // the heading is still there
 		if r.Number == number && !slices.ContainsFunc(c.row.Problems, known) {
-			c.hear(remark{&binding{column: &column{}, id: none, index: -1, header: of}, noteRemark, of, said})
+			c.hear(remark{cellAt(-1, of), noteRemark, of, said})
 		}
 	}
 }

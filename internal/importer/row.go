@@ -42,24 +42,22 @@ func (r *Row) skip(why string) {
 // message joins the row's errors. It names columns rather than cells: in the
 // results workbook, the row has another number.
 func (r *Row) message() string {
-	var b strings.Builder
+	var all []string
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		if p.Severity != Error {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteString("; ")
-		}
+		place := ""
 		if p.Cell != "" && p.ColumnIndex < 0 {
-			fmt.Fprintf(&b, "%s!%s, ", p.Sheet, p.Cell)
+			place = fmt.Sprintf("%s!%s, ", p.Sheet, p.Cell)
 		}
 		if p.Column != "" {
-			fmt.Fprintf(&b, "%s: ", p.Column)
+			place += p.Column + ": "
 		}
-		b.WriteString(p.Message)
+		all = append(all, place+p.Message)
 	}
-	return b.String()
+	return strings.Join(all, "; ")
 }
 
 // checker turns rows into orders. Each goroutine has its own.
@@ -150,7 +148,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		return
 	}
 	out.Read = &d.request
-	if c.hearRemarks(in.Struck); c.filteredOut != "" {
+	if c.hearRemarks(); c.filteredOut != "" {
 		out.skip(c.filteredOut)
 		return
 	}
@@ -204,8 +202,7 @@ func (c *checker) checkWidth() {
 	if i >= len(c.row.Cells) || !c.im.text {
 		return
 	}
-	b := &binding{column: &column{}, id: none, index: i}
-	c.addProblem(b, c.row.Cells[i].Text, Error, "row.too-long",
+	c.addProblem(cellAt(i, ""), c.row.Cells[i].Text, Error, "row.too-long",
 		"the row has more cells than the header: put quotation marks around names that contain the delimiter, or "+
 			"add a header for the column")
 }
@@ -286,16 +283,11 @@ const (
 func (c *checker) whyNotAFiling() string {
 	p := c.im.mapping
 	cells := c.row.Cells
-	ref := p.binding(companyID)
-	if ref != nil && ref.index < len(cells) && strings.HasPrefix(cells[ref.index].Text, "comp_") {
-		if cells[ref.index].Text == exampleCompany {
-			return isExample
-		}
-		return ""
-	}
-	if name := p.binding(legalName); name != nil && p.product == filing.Formation && name.index < len(cells) &&
-		cells[name.index].Text == exampleName {
+	switch ref := p.textIn(cells, companyID); {
+	case ref == exampleCompany, p.product == filing.Formation && p.textIn(cells, legalName) == exampleName:
 		return isExample
+	case strings.HasPrefix(ref, "comp_"):
+		return ""
 	}
 	first, filled := -1, 0
 	for i := range cells {
@@ -328,11 +320,8 @@ func (c *checker) whyNotAFiling() string {
 // write them.
 func (c *checker) isBlank() bool {
 	found := false
-	for _, b := range c.im.mapping.bindings {
-		if b == nil || b.officer != nil || b.index < 0 || b.index >= len(c.row.Cells) {
-			continue
-		}
-		switch cell := c.row.Cells[b.index]; {
+	for _, cell := range c.im.mapping.over(c.row.Cells) {
+		switch {
 		case cell.Kind == sheet.Blank:
 		case cell.Text == "FALSE", text.IsZero(cell.Text),
 			cell.Text != "" && text.PlaceholderOf(cell.Text) != text.Value:
@@ -367,13 +356,10 @@ func isTotalWord(text string) bool {
 // onlyNumbersBeside reports whether the other cells of the order are blank or
 // sums. A year is not a sum.
 func (c *checker) onlyNumbersBeside(first int) bool {
-	for _, b := range c.im.mapping.bindings {
-		if b == nil || b.index == first || b.index >= len(c.row.Cells) {
-			continue
-		}
-		switch cell := c.row.Cells[b.index]; cell.Kind {
-		case sheet.Blank, sheet.Formula, sheet.Error:
-		case sheet.Number, sheet.Text:
+	for b, cell := range c.im.mapping.over(c.row.Cells) {
+		switch kind := cell.Kind; {
+		case b.index == first, kind == sheet.Blank, kind == sheet.Formula, kind == sheet.Error:
+		case kind == sheet.Number, kind == sheet.Text:
 			if !isDigits(cell.Text) || len(cell.Text) == 4 && (b.kind == yearKind || b.id == companyID) {
 				return false
 			}

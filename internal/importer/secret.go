@@ -133,9 +133,9 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 			hide(i, filing.MaskSSN(cells[i].Text))
 		}
 	}
-	for _, b := range im.mapping.bindings {
-		if b != nil && b.index < len(cells) && im.isStray(b.id, cells[b.index].Text) {
-			hide(b.index, filing.MaskSSN(cells[b.index].Text))
+	for b, cell := range im.mapping.over(cells) {
+		if im.isStray(b.id, cell.Text) {
+			hide(b.index, filing.MaskSSN(cell.Text))
 		}
 	}
 	return shown

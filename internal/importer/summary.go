@@ -15,7 +15,7 @@ import (
 // includes options that fill a column.
 func (im *Import) ColumnSummary() string {
 	bound := slices.DeleteFunc(slices.Clone(im.mapping.bindings),
-		func(b *binding) bool { return b == nil || b.index < 0 || b.officer != nil })
+		func(b *binding) bool { return b == nil })
 	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })
 	headings := make([]heading, 0, len(bound))
 	for _, b := range bound {

@@ -105,11 +105,8 @@ func (c *checker) speaks(heading string) bool {
 // isHeading reports whether the row is a heading that speaks against filing although
 // further cells are filled: none of them could be of an order.
 func (c *checker) isHeading(first int) bool {
-	for _, b := range c.im.mapping.bindings {
-		if b == nil || b.officer != nil || b.index == first || b.index >= len(c.row.Cells) {
-			continue
-		}
-		if is := valueTest(b.id); is != nil && b.kind != nameKind && is(c.row.Cells[b.index].Text) {
+	for b, cell := range c.im.mapping.over(c.row.Cells) {
+		if is := valueTest(b.id); is != nil && b.index != first && b.kind != nameKind && is(cell.Text) {
 			return false
 		}
 	}
@@ -121,7 +118,7 @@ func (c *checker) hearSection() {
 	if c.section.text == "" {
 		return
 	}
-	b := &binding{column: &column{}, id: none, header: fmt.Sprintf("%s in row %d", headingColumn, c.section.row)}
-	b.index = slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
+	first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
+	b := cellAt(first, fmt.Sprintf("%s in row %d", headingColumn, c.section.row))
 	c.hear(remark{b, noteRemark, headingColumn, c.section.text})
 }
