@@ -94,21 +94,15 @@ func TestFilters(t *testing.T) {
 
 // A comment at a cell is a note, also when the checked workbook without it is read again.
 func TestComments(t *testing.T) {
-	f := excelize.NewFile()
-	defer f.Close()
-	path := t.TempDir() + "/in.xlsx"
-	for _, err := range []error{
-		f.SetSheetRow("Sheet1", "A1", &[]any{"Company ID", "User ID", "Filing State", "Filing Year", "Legal Name"}),
-		f.SetSheetRow("Sheet1", "A2", &[]any{"comp_1", "user_1", "DE", 2026, "Acme LLC"}),
-		f.SetSheetRow("Sheet1", "A3", &[]any{"comp_2", "user_1", "DE", 2026, "Bay LLC"}),
-		f.AddComment("Sheet1", excelize.Comment{Cell: "A2", Author: "Ana", Text: "Please call."}),
-		f.AddComment("Sheet1", excelize.Comment{Cell: "B3", Author: "Ana", Text: "Ana: Sold in May, do not file"}),
-		f.SaveAs(path),
-	} {
-		if err != nil {
-			t.Fatal(err)
+	comment := func(cell, text string) func(*excelize.File) error {
+		return func(f *excelize.File) error {
+			return f.AddComment("Sheet1", excelize.Comment{Cell: cell, Author: "Ana", Text: text})
 		}
 	}
+	path := excelBook(t, [][]any{
+		{"Company ID", "User ID", "Filing State", "Filing Year", "Legal Name"},
+		{"comp_1", "user_1", "DE", 2026, "Acme LLC"}, {"comp_2", "user_1", "DE", 2026, "Bay LLC"},
+	}, comment("A2", "Please call."), comment("B3", "Ana: Sold in May, do not file"))
 	problems, tally, _ := checkOf(t, opened(t, path, Options{}))
 	if tally.Ready != 1 || problems["B3"].Remark != "Comment=Ana: Sold in May, do not file" {
 		t.Errorf("%+v %+v", tally, problems)

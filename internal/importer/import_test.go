@@ -2,10 +2,14 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/xuri/excelize/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -58,6 +62,36 @@ func workbook(t testing.TB, tabs ...tab) string {
 	return path
 }
 
+// excelBook saves a workbook of excelize with rows from A1 on, changed by some calls.
+func excelBook(t *testing.T, rows [][]any, changes ...func(*excelize.File) error) string {
+	t.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	for i, row := range rows {
+		changes = append([]func(*excelize.File) error{func(f *excelize.File) error {
+			return f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row)
+		}}, changes...)
+	}
+	path := filepath.Join(t.TempDir(), "in.xlsx")
+	for _, change := range append(changes, func(f *excelize.File) error { return f.SaveAs(path) }) {
+		if err := change(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// styled gives cells a style.
+func styled(from, to string, style excelize.Style) func(*excelize.File) error {
+	return func(f *excelize.File) error {
+		id, err := f.NewStyle(&style)
+		if err != nil {
+			return err
+		}
+		return f.SetCellStyle("Sheet1", from, to, id)
+	}
+}
+
 // texts is a row of text cells.
 func texts(values ...string) []sheet.OutCell {
 	row := make([]sheet.OutCell, len(values))
@@ -103,32 +137,18 @@ func rowsOf(t testing.TB, im *Import) []result {
 			message:  r.Message,
 			problems: append([]Problem(nil), r.Problems...),
 		}
-		if r.Request != nil {
-			one.request = *clone(r.Request)
-		}
 		all = append(all, one)
-		return nil
+		if r.Request == nil {
+			return nil
+		}
+		whole, err := json.Marshal(r.Request) // later rows overwrite its parts
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(whole, &all[len(all)-1].request)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// clone copies a request, whose parts are overwritten by later rows.
-func clone(r *filing.Request) *filing.Request {
-	c := *r
-	if r.Order.AnnualReport != nil {
-		report := *r.Order.AnnualReport
-		if report.RegisteredAgent != nil {
-			agent := *report.RegisteredAgent
-			report.RegisteredAgent = &agent
-		}
-		c.Order.AnnualReport = &report
-	}
-	if r.Order.RegisteredAgent != nil {
-		agent := *r.Order.RegisteredAgent
-		c.Order.RegisteredAgent = &agent
-	}
-	return &c
 }

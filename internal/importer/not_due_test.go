@@ -1,38 +1,10 @@
-package importer_test
+package importer
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
-
-// checkRows checks a sheet of annual reports and returns its problems by row.
-func checkRows(t *testing.T, rows ...string) map[int][]importer.Problem {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "reports.csv")
-	content := "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,User ID,Formation Date\n" +
-		strings.Join(rows, "\n") + "\n"
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	im, err := importer.Open(path, importer.Options{Now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer im.Close()
-	found := make(map[int][]importer.Problem)
-	if _, err := im.Check(t.Context(), func(p importer.Problem) error {
-		found[p.Row] = append(found[p.Row], p)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
 
 // Where the table of the states says that no report is due, not in that year or not yet,
 // the row says so at its state and is sent all the same; where it may be due, nothing is said.
@@ -55,7 +27,9 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 		"comp_15,O,,IA,IA,2026,user_1,",    // a corporation's is due
 		"comp_16,P,LLC,FL,FL,2026,user_1,2026-03-01",
 	}
-	found := checkRows(t, rows...)
+	text := "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,User ID,Formation Date\n" +
+		strings.Join(rows, "\n") + "\n"
+	found := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}))
 	for row, want := range map[int][2]string{
 		2:  {"not-required", "Ohio asks no annual report of an LLC"},
 		3:  {"not-required", "Arizona asks no annual report of an LLC formed elsewhere"},
@@ -69,22 +43,22 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 		13: {"too-early", "Nevada takes the report of 2027 from Jan 30, 2027 on, and it is due by Apr 30, 2027"},
 		17: {"not-this-year", "Florida has no report of 2026"},
 	} {
-		problems := found[row]
+		problems := found[row-2].problems
 		if len(problems) != 1 {
 			t.Errorf("row %d: %+v", row, problems)
 			continue
 		}
 		p := problems[0]
 		if !strings.HasPrefix(p.Message, want[1]) || !strings.Contains(p.Message,
-			" (source: ") || p.Severity != importer.Warning ||
+			" (source: ") || p.Severity != Warning ||
 			p.Column != "Filing State" ||
 			p.Rule != "annual-report."+want[0] {
 			t.Errorf("row %d: %+v", row, p)
 		}
 	}
 	for _, row := range []int{6, 7, 8, 14, 15, 16} {
-		if len(found[row]) > 0 {
-			t.Errorf("row %d: %+v", row, found[row])
+		if problems := found[row-2].problems; len(problems) > 0 {
+			t.Errorf("row %d: %+v", row, problems)
 		}
 	}
 }

@@ -678,35 +678,43 @@ func TestSecretsOfOrders(t *testing.T) {
 	text, order := csvOf(rows...)
 	text += strings.Repeat("x,", len(order)) + "078051120\n"
 	im := opened(t, saved(t, "in.csv", text), Options{})
-	var said strings.Builder
 	for _, r := range rowsOf(t, im) {
-		fmt.Fprintln(&said, r.message, r.problems)
 		if r.result == filing.Ready && r.request.Order.EIN.ResponsiblePartySSN != "078051120" {
 			t.Errorf("row %d: the order lost its number", r.number)
 		}
 	}
-	fmt.Fprintln(&said, im.Notes())
+	said := saidOf(t, im)
+	for _, secret := range []string{"078-05-1120", "078\u201305\u20131120", "078 05 1120", "078051120", "78051120",
+		"0780511201"} {
+		if i := strings.Index(said, secret); i >= 0 {
+			t.Errorf("%s is shown: %s", secret, said[max(0, i-200):i+40])
+		}
+	}
+	if !strings.Contains(said, "***-**-1120") {
+		t.Error("the last four digits are not shown")
+	}
+}
+
+// saidOf returns all that is said, written and kept of a sheet, but for its orders.
+func saidOf(t *testing.T, im *Import) string {
+	var said strings.Builder
+	for _, r := range rowsOf(t, im) {
+		fmt.Fprintln(&said, r.message, r.problems)
+	}
 	marked := filepath.Join(t.TempDir(), "marked.xlsx")
 	if err := im.WriteChecked(t.Context(), marked); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(&said, cellsOf(t, marked))
 	kept := &keeper{}
 	if _, _, err := im.Record(t.Context(), kept, ""); err != nil {
 		t.Fatal(err)
 	}
+	fmt.Fprintf(&said, "%s %+v\n", cellsOf(t, marked), kept.batch)
 	for _, r := range kept.rows {
 		fmt.Fprintln(&said, string(r.Cells), r.Message, r.Faults)
 	}
-	for _, secret := range []string{"078-05-1120", "078\u201305\u20131120", "078 05 1120", "078051120", "78051120",
-		"0780511201"} {
-		if i := strings.Index(said.String(), secret); i >= 0 {
-			t.Errorf("%s is shown: %s", secret, said.String()[max(0, i-200):i+40])
-		}
-	}
-	if !strings.Contains(said.String(), "***-**-1120") {
-		t.Error("the last four digits are not shown")
-	}
+	fmt.Fprintln(&said, im.Notes(), im.ColumnSummary(), im.Columns(), im.Sheet(), im.file.Name())
+	return said.String()
 }
 
 // keeper keeps what is recorded.
@@ -723,15 +731,6 @@ func (k *keeper) CreateBatch(_ context.Context, b ledger.Batch) (bool, error) {
 func (k *keeper) AddRows(_ context.Context, _ string, rows []ledger.Row) error {
 	k.rows = append(k.rows, rows...)
 	return nil
-}
-
-// shown returns what the ledger keeps of the rows to show it.
-func (k *keeper) shown() string {
-	var b strings.Builder
-	for _, r := range k.rows {
-		fmt.Fprintln(&b, string(r.Cells), r.Message, r.Faults)
-	}
-	return b.String()
 }
 
 // A row is skipped only for one that orders all of it, for the same company by the same words: an

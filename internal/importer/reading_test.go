@@ -106,27 +106,12 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 // Rows that a filter hides can be left out, and a row that is struck through is
 // warned of.
 func TestHiddenAndStruckRows(t *testing.T) {
-	f := excelize.NewFile()
-	defer f.Close()
-	strike, err := f.NewStyle(&excelize.Style{Font: &excelize.Font{Strike: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cell, row := range map[string][]any{
-		"A1": {"Company ID", "User ID", "Filing State", "Filing Year"}, "A2": {"comp_1", "user_1", "DE", 2026},
-		"A3": {"comp_2", "user_1", "DE", 2026}, "A4": {"comp_3", "user_1", "DE", 2026},
-	} {
-		if err := f.SetSheetRow("Sheet1", cell, &row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := t.TempDir() + "/in.xlsx"
-	for _, err := range []error{f.SetCellStyle("Sheet1", "A3", "C3", strike),
-		f.SetCellStyle("Sheet1", "A4", "A4", strike), f.SetRowVisible("Sheet1", 2, false), f.SaveAs(path)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	struck := excelize.Style{Font: &excelize.Font{Strike: true}}
+	path := excelBook(t, [][]any{
+		{"Company ID", "User ID", "Filing State", "Filing Year"}, {"comp_1", "user_1", "DE", 2026},
+		{"comp_2", "user_1", "DE", 2026}, {"comp_3", "user_1", "DE", 2026},
+	}, styled("A3", "C3", struck), styled("A4", "A4", struck),
+		func(f *excelize.File) error { return f.SetRowVisible("Sheet1", 2, false) })
 	problems, tally, notes := checkOf(t, opened(t, path, Options{}))
 	if p := problems["A3"]; p.Rule != "row.struck" || p.Severity != Warning || problems["A4"].Rule != "cell.struck" {
 		t.Errorf("%+v", problems)
@@ -155,33 +140,11 @@ func TestHiddenAndStruckRows(t *testing.T) {
 
 // A year is what its cell shows, or what was typed into it.
 func TestYearsInCellsForDates(t *testing.T) {
-	f := excelize.NewFile()
-	defer f.Close()
 	year, date := "yyyy", "yyyy-mm-dd"
-	shownYear, err := f.NewStyle(&excelize.Style{CustomNumFmt: &year})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shownDate, err := f.NewStyle(&excelize.Style{CustomNumFmt: &date})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cell, row := range map[string][]any{
-		"A1": {"Company ID", "User ID", "Filing State", "Filing Year"}, "A2": {"comp_1", "user_1", "DE", 46023},
-		"A3": {"comp_2", "user_1", "DE", 2026}, "A4": {"comp_3", "user_1", "DE", 46023},
-		"A5": {"comp_4", "user_1", "DE", 2026},
-	} {
-		if err := f.SetSheetRow("Sheet1", cell, &row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := t.TempDir() + "/in.xlsx"
-	for _, err := range []error{f.SetCellStyle("Sheet1", "D2", "D3", shownYear),
-		f.SetCellStyle("Sheet1", "D4", "D5", shownDate), f.SaveAs(path)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	path := excelBook(t, [][]any{
+		{"Company ID", "User ID", "Filing State", "Filing Year"}, {"comp_1", "user_1", "DE", 46023},
+		{"comp_2", "user_1", "DE", 2026}, {"comp_3", "user_1", "DE", 46023}, {"comp_4", "user_1", "DE", 2026},
+	}, styled("D2", "D3", excelize.Style{CustomNumFmt: &year}), styled("D4", "D5", excelize.Style{CustomNumFmt: &date}))
 	im := opened(t, path, Options{})
 	var got []string
 	for _, r := range rowsOf(t, im) {
