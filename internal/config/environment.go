@@ -61,10 +61,8 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, due-soon, funds-needed, low-balance, access, backup, " +
+		"bought-twice, season, due-soon, funds-needed, access, backup, " +
 		"approval-needed, approved, sent-back, rejected"},
-	{"FILING_BALANCE_LOW", "", "the available balance, in dollars, below which people are notified, such as 5000; " +
-		"default: none"},
 	{"FILING_BACKUP_DIR", "", "the folder for the daily backups of an SQLite ledger by importer serve, as a full " +
 		"path; default: backups, beside the ledger"},
 	{"FILING_BACKUP_KEEP", "14", "how many daily backups to keep; 0 for none"},
@@ -99,7 +97,6 @@ type Environment struct {
 	PriceTypes    string
 	Downloads     network.Downloads // the hosts that documents may come from
 	Backups       Backups
-	LowBalance    money.Cents // people are notified when less is available; 0 for never
 	SignIn        SignIn      // the sign-in provider of the page
 	Ledger        string      // the value of --ledger; empty for the organization's own ledger
 	Warn          func(error) // receives warnings about the data folder; may be nil
@@ -157,9 +154,6 @@ func (l layers) read() (Environment, error) {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
 	}
 	if e.SignIn, err = readSignIn(value); err != nil {
-		return e, err
-	}
-	if e.LowBalance, err = readLowBalance(value); err != nil {
 		return e, err
 	}
 	if e.Backups, err = readBackups(value); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
@@ -19,7 +18,7 @@ import (
 // Scheduler returns the scheduler of a ledger. Without a client, its plans have no
 // prices and no schedule can run.
 func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
-	c := schedule.Config{Ledger: l, By: "a schedule", Low: e.LowBalance, Log: log}
+	c := schedule.Config{Ledger: l, By: "a schedule", Log: log}
 	if host, err := os.Hostname(); err == nil {
 		c.By += ", on " + host
 	}
@@ -27,19 +26,6 @@ func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *
 		c.Quoter = e.PriceSource(l, client)
 	}
 	return schedule.New(c)
-}
-
-// readLowBalance reads the balance below which people are notified.
-func readLowBalance(value func(string) string) (money.Cents, error) {
-	text := value("FILING_BALANCE_LOW")
-	if text == "" {
-		return 0, nil
-	}
-	low, err := money.Parse(text)
-	if err != nil || low <= 0 {
-		return 0, fmt.Errorf("FILING_BALANCE_LOW: %q is not an amount such as 5000", text)
-	}
-	return low, nil
 }
 
 // PriceSource returns a source of current prices, which also records in the ledger

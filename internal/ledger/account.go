@@ -110,8 +110,8 @@ func roleWords(roles []Role) (string, error) {
 }
 
 const accountColumns = `a.id, a.name, a.roles, a.disabled,
-		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id) AS has_passkey, a.managed_by, a.created_at, a.signed_in_at, a.email,
-		a.link_makers`
+		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id) AS has_passkey, a.managed_by, a.created_at,
+		a.signed_in_at, a.email, a.link_makers`
 
 // newAccountID makes an account's id. It has a capital letter, a name has none:
 // neither is taken for the other.
@@ -247,15 +247,8 @@ func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id str
 
 // endSignIns deletes the sessions and links of an account.
 func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
-	for _, query := range []string{
-		`DELETE FROM sessions WHERE account = $1`,
-		`DELETE FROM sign_in_links WHERE account = $1`,
-	} {
-		if _, err := tx.ExecContext(ctx, query, account); err != nil {
-			return err
-		}
-	}
-	return nil
+	return execEach(ctx, tx, account, `DELETE FROM sessions WHERE account = $1`,
+		`DELETE FROM sign_in_links WHERE account = $1`)
 }
 
 // reportRoles adds a notification of granted roles that may spend money.

@@ -113,7 +113,7 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 		}); err != nil {
 			return err
 		}
-		for _, query := range []string{
+		if err := execEach(ctx, tx, batch,
 			`UPDATE approval_history
 				SET object = (SELECT MIN('upload ' || u.id) FROM uploads u WHERE u.batch = $1 AND u.submitted = 1)
 				WHERE object = $1`,
@@ -124,11 +124,8 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 				WHERE batch = $1 AND submitted = 1`,
 			`UPDATE batches
 				SET open = 0, prepared = 1, approval = '', plan = '', second = 1
-				WHERE id = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, query, batch); err != nil {
-				return err
-			}
+				WHERE id = $1`); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 0, changed_at = $2 WHERE batch = $1`, batch,
 			toMillis(l.now())); err != nil {

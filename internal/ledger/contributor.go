@@ -130,11 +130,6 @@ func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 	return wrap("copy who takes part in "+from, err)
 }
 
-func dropContributors(ctx context.Context, tx *sql.Tx, object string) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM contributors WHERE object = $1`, object)
-	return wrap("forget who takes part in "+object, err)
-}
-
 func uploadObject(id string) string { return "upload " + id }
 
 // scheduleObject is a company list of a schedule. Each person who gave it to

@@ -195,10 +195,7 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records 
 	}
 	query = db.dialect.expand(query, records[0], 0)
 	if db.dialect.together {
-		args, err := arrays(records)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, query, args...)
-		}
+		_, err := tx.ExecContext(ctx, query, arrays(records)...)
 		return err
 	}
 	stmt, err := db.statements.use(ctx, tx, query)
@@ -224,11 +221,7 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, records
 	}
 	query = db.dialect.expand(query, records[0], 0)
 	if db.dialect.together {
-		args, err := arrays(records)
-		if err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, query, args...)
+		rows, err := tx.QueryContext(ctx, query, arrays(records)...)
 		return each(rows, err, do)
 	}
 	stmt, err := db.statements.use(ctx, tx, query)
@@ -257,8 +250,8 @@ type statement struct {
 // write what another one does. PostgreSQL gets them as one: what a statement
 // costs there is mostly the way to it.
 func (db *database) execAll(ctx context.Context, tx *sql.Tx, all ...statement) error {
-	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
-	if !db.dialect.together || len(all) < 2 {
+	parts, args, whats := db.combine(all)
+	if len(parts) < 2 {
 		for _, s := range all {
 			if err := db.exec(ctx, tx, s.query, s.records); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
@@ -266,32 +259,19 @@ func (db *database) execAll(ctx context.Context, tx *sql.Tx, all ...statement) e
 		}
 		return nil
 	}
-	var query strings.Builder
-	var args []any
-	whats := make([]string, len(all))
-	for i, s := range all {
-		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i,
-			db.dialect.expand(s.query, s.records[0], len(args)))
-		values, err := arrays(s.records)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
-		}
-		args = append(args, values...)
-		whats[i] = s.what
+	for i, part := range parts {
+		parts[i] = fmt.Sprintf("s%d AS (%s)", i, part)
 	}
-	query.WriteString(" SELECT")
-	if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(whats, ", "), err)
-	}
-	return nil
+	_, err := tx.ExecContext(ctx, "WITH "+strings.Join(parts, ", ")+" SELECT", args...)
+	return wrap(whats, err)
 }
 
 // queryAll reads with statements whose answers have the same shape; PostgreSQL
 // gets them as one.
 func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error,
 	all ...statement) error {
-	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
-	if !db.dialect.together || len(all) < 2 {
+	parts, args, whats := db.combine(all)
+	if len(parts) < 2 {
 		for _, s := range all {
 			if err := db.query(ctx, tx, s.query, s.records, do); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
@@ -299,17 +279,23 @@ func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(
 		}
 		return nil
 	}
-	var args []any
-	parts, whats := make([]string, len(all)), make([]string, len(all))
-	for i, s := range all {
-		parts[i] = db.dialect.expand(s.query, s.records[0], len(args))
-		values, err := arrays(s.records)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
-		}
-		args = append(args, values...)
-		whats[i] = s.what
-	}
 	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
-	return wrap(strings.Join(whats, ", "), each(rows, err, do))
+	return wrap(whats, each(rows, err, do))
+}
+
+// combine expands the statements with records for one statement of PostgreSQL. It returns
+// nothing for SQLite, which runs them one by one.
+func (db *database) combine(all []statement) (parts []string, args []any, whats string) {
+	if !db.dialect.together {
+		return nil, nil, ""
+	}
+	var names []string
+	for _, s := range all {
+		if len(s.records) > 0 {
+			parts = append(parts, db.dialect.expand(s.query, s.records[0], len(args)))
+			args = append(args, arrays(s.records)...)
+			names = append(names, s.what)
+		}
+	}
+	return parts, args, strings.Join(names, ", ")
 }

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // field is one column of a record: its name, and its value as both databases
 // keep it, or the place that holds the value. text, number and flag make it of a
@@ -118,40 +115,25 @@ func (r record) targets(others ...any) []any {
 	return append(all, others...)
 }
 
-// arrays returns the records as one array per column. It fails where a record
-// does not have the fields of the first.
-func arrays(records []record) ([]any, error) {
-	first := records[0]
-	for _, r := range records {
-		if len(r) != len(first) {
-			return nil, fmt.Errorf("a record of %d fields among those of %d", len(r), len(first))
-		}
-	}
-	all := make([]any, len(first))
-	var err error
-	for i, f := range first {
+// arrays returns the records as one array per column. It panics if a record does not have
+// the fields of the first.
+func arrays(records []record) []any {
+	all := make([]any, len(records[0]))
+	for i, f := range records[0] {
 		if f.isText() {
-			all[i], err = column[string](records, i)
+			all[i] = column[string](records, i)
 		} else {
-			all[i], err = column[int64](records, i)
-		}
-		if err != nil {
-			return nil, err
+			all[i] = column[int64](records, i)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // column is the values of one field of all records.
-func column[T string | int64](records []record, field int) ([]T, error) {
-	name := records[0][field].name
+func column[T string | int64](records []record, field int) []T {
 	values := make([]T, len(records))
 	for i, r := range records {
-		v, ok := r[field].value().(T)
-		if !ok || r[field].name != name {
-			return nil, fmt.Errorf("field %s of a record where others have %s", r[field].name, name)
-		}
-		values[i] = v
+		values[i] = r[field].value().(T)
 	}
-	return values, nil
+	return values
 }

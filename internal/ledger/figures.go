@@ -55,11 +55,12 @@ func (f *Figures) Cost() (money.Cost, error) {
 // or view that they are in.
 const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
 			WHEN waits <> '' OR result <> 'ready' OR due <= $1 THEN waits ELSE 'later' END AS reason,
-		COUNT(*), MAX(updated_at), MIN(due), SUM(spent), MAX(spent_certainty), SUM(held),
-		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END),
-		SUM(` + need + `), MAX(CASE WHEN held = 0 OR cost > held THEN certainty ELSE 0 END),
-		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END),
-		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END)
+		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
+		MAX(spent_certainty) AS "spent.certainty", SUM(held) AS "held.amount",
+		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "held.certainty", SUM(` + need + `) AS "needed.amount",
+		MAX(CASE WHEN held = 0 OR cost > held THEN certainty ELSE 0 END) AS "needed.certainty",
+		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END) AS orders,
+		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END) AS requests
 	FROM %s r
 	WHERE batch = $2
 	GROUP BY 1, 2`
@@ -77,46 +78,44 @@ func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, erro
 
 func (db *database) figures(ctx context.Context, q querier, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	rows, err := q.QueryContext(ctx, fmt.Sprintf(selectFigures, from), toMillis(db.now()), batch)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var result filing.Result
-		var reason string
-		var n, orders, requests int
-		var changed, due int64
-		var spent, held, needed money.Cost
-		if err := scan(&result, &reason, &n, &changed, &due, &spent.Amount, &spent.Certainty, &held.Amount,
-			&held.Certainty, &needed.Amount, &needed.Certainty, &orders, &requests); err != nil {
-			return err
-		}
-		f.Counts[result] += n
-		if at := fromMillis(changed); at.After(f.Changed) {
-			f.Changed = at
+	what := "sum up the rows of batch " + batch
+	groups, err := list[struct {
+		Result              filing.Result
+		Reason              string
+		N, Orders, Requests int
+		Changed, Due        time.Time
+		Spent, Held, Needed money.Cost
+	}](ctx, q, what, fmt.Sprintf(selectFigures, from), toMillis(db.now()), batch)
+	for _, g := range groups {
+		f.Counts[g.Result] += g.N
+		if g.Changed.After(f.Changed) {
+			f.Changed = g.Changed
 		}
 		switch {
-		case result == filing.Invalid:
-			f.HeldBack += requests
-		case result != filing.Ready:
-		case reason == "later":
-			f.Later, f.NextDue = n, fromMillis(due)
-		case reason == blockedOnFunds:
-			f.Short = n
-		case reason == blockedOnApproval:
-			f.Increased = n
-		case reason == blockedOnKey:
-			f.Behind = n
+		case g.Result == filing.Invalid:
+			f.HeldBack += g.Requests
+		case g.Result != filing.Ready:
+		case g.Reason == "later":
+			f.Later, f.NextDue = g.N, g.Due
+		case g.Reason == blockedOnFunds:
+			f.Short = g.N
+		case g.Reason == blockedOnApproval:
+			f.Increased = g.N
+		case g.Reason == blockedOnKey:
+			f.Behind = g.N
 		}
-		if result == filing.Ready {
-			f.Orders += orders
+		if g.Result == filing.Ready {
+			f.Orders += g.Orders
 		} else {
-			needed = money.Cost{}
+			g.Needed = money.Cost{}
 		}
 		var errs [3]error
-		f.Spent, errs[0] = f.Spent.Plus(spent)
-		f.Reserved, errs[1] = f.Reserved.Plus(held)
-		f.Needed, errs[2] = f.Needed.Plus(needed)
-		return errors.Join(errs[:]...)
-	})
-	return f, wrap("sum up the rows of batch "+batch, err)
+		f.Spent, errs[0] = f.Spent.Plus(g.Spent)
+		f.Reserved, errs[1] = f.Reserved.Plus(g.Held)
+		f.Needed, errs[2] = f.Needed.Plus(g.Needed)
+		err = errors.Join(err, wrap(what, errors.Join(errs[:]...)))
+	}
+	return f, err
 }
 
 // Counts tells how many rows of a batch are in each state.

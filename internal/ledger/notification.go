@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -28,8 +31,6 @@ const (
 	NotifyDueSoon    NotificationKind = "due-soon"     // filings fall due that are not placed
 	// the schedules will need more than is available
 	NotifyFundsNeeded NotificationKind = "funds-needed"
-	// less is available than the firm wants to have, or enough again
-	NotifyLowBalance NotificationKind = "low-balance"
 	// a link, an address, a passkey or a role was given; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
 	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
@@ -43,7 +44,7 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyAccess,
+	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyAccess,
 	NotifyBackup, NotifyApprovalNeeded, NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
@@ -220,7 +221,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 // say so.
 func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notification) (id int64, err error) {
 	now := toMillis(db.now())
-	due, subject := now, n.Subject
+	due, subject := now, presentable(n.Subject)
 	if subject == "" {
 		due = 0
 	} else {
@@ -239,9 +240,23 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due, recipients, path)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			RETURNING id`,
-		n.Kind, n.Batch, subject, n.Body, now, boolInt(n.Lasts), due,
+		n.Kind, n.Batch, subject, presentable(n.Body), now, boolInt(n.Lasts), due,
 		strings.Join(slices.Compact(to), " "), n.Path).Scan(&id)
 	return id, wrap("add a notification", err)
+}
+
+// apiKey is the pattern of API keys.
+var apiKey = regexp.MustCompile(`sk_(live|test)_\w+`)
+
+// presentable is a message without secrets, control characters, and characters that turn
+// the text around them.
+func presentable(message string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, apiKey.ReplaceAllString(filing.HideSSNs(message), "•••"))
 }
 
 // addNotification is insertNotification for callers that need no id.

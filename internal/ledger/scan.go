@@ -48,6 +48,16 @@ func find[T any](ctx context.Context, q querier, none error, what, query string,
 	return first, err
 }
 
+// execEach runs statements with one argument.
+func execEach(ctx context.Context, tx execer, arg any, statements ...string) error {
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s, arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // targetsOf are where a scan of the columns puts them. It panics if a column has no field.
 func targetsOf(v reflect.Value, columns []string) []any {
 	if v.Kind() != reflect.Struct {

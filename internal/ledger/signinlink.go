@@ -195,11 +195,8 @@ func clearLinkMakers(ctx context.Context, tx *sql.Tx, a Account) error {
 	if len(a.LinkMakers) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE accounts SET link_makers = '' WHERE id = $1`, a.ID)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1`, a.ID)
-	}
-	return wrap("forget who made the links of account "+a.Name, err)
+	return wrap("forget who made the links of account "+a.Name, execEach(ctx, tx, a.ID,
+		`UPDATE accounts SET link_makers = '' WHERE id = $1`, `DELETE FROM sessions WHERE account = $1`))
 }
 
 // ListSignInLinks lists the open links, the newest first.
@@ -213,8 +210,6 @@ func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.
 func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		return changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id))
-	})
-	return wrap("revoke a sign-in link", err)
+	return wrap("revoke a sign-in link",
+		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
 }

@@ -275,22 +275,14 @@ func (l Uploads) Delete(ctx context.Context, id string) error {
 }
 
 func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
-	var batch string
-	switch err := tx.QueryRowContext(ctx, `SELECT batch FROM uploads WHERE id = $1`, id).Scan(&batch); {
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case err != nil:
+	batch, err := find[string](ctx, tx, ErrNotFound, "find the spreadsheet "+id,
+		`SELECT batch FROM uploads WHERE id = $1`, id)
+	if err != nil {
 		return err
 	}
-	for _, query := range []string{`DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`} {
-		if _, err := tx.ExecContext(ctx, query, id); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM approval_history WHERE object = $1`, uploadObject(id)); err != nil {
-		return err
-	}
-	if err := dropContributors(ctx, tx, uploadObject(id)); err != nil || batch == "" {
+	if err := execEach(ctx, tx, id, `DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`,
+		`DELETE FROM approval_history WHERE object = 'upload ' || $1`,
+		`DELETE FROM contributors WHERE object = 'upload ' || $1`); err != nil || batch == "" {
 		return err
 	}
 	return l.dropBatch(ctx, tx, batch)

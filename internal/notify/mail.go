@@ -14,6 +14,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
@@ -125,7 +126,7 @@ const (
 )
 
 // send sends a message to the mailbox.
-func (b *mailbox) send(ctx context.Context, m Message) error {
+func (b *mailbox) send(ctx context.Context, m ledger.Notification) error {
 	err := b.deliver(ctx, m)
 	if err == nil {
 		return nil
@@ -137,7 +138,7 @@ func (b *mailbox) send(ctx context.Context, m Message) error {
 	return errors.New(short(said, maxFailure))
 }
 
-func (b *mailbox) deliver(ctx context.Context, m Message) error {
+func (b *mailbox) deliver(ctx context.Context, m ledger.Notification) error {
 	letter := mail.NewMsg()
 	if err := letter.FromFormat("Bulkfiling", b.from); err != nil {
 		return errors.New("the sender is not an email address")

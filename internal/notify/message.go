@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -18,17 +16,14 @@ import (
 )
 
 // testMessage is sent to try a target.
-var testMessage = Message{
+var testMessage = ledger.Notification{
 	Kind:    "test",
 	Subject: "Bulkfiling: test",
 	Body:    "Notifications reach this address. No action is needed.",
 }
 
-// subject returns a subject line. The ledger puts the product's name before it.
-func subject(format string, args ...any) string { return clean(fmt.Sprintf(format, args...)) }
-
 func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
-	rows, cost, err := n.ledger.Backlog(ctx)
+	rows, cost, err := n.c.Ledger.Backlog(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
@@ -39,14 +34,14 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 	out := ledger.Notification{
 		Kind:    ledger.NotifyFunds,
 		Lasts:   true,
-		Subject: subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
+		Subject: fmt.Sprintf("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
 	}
 	why := "The recorded balance does not cover the next order."
 	if reportable.Halt == filing.HaltFunds {
 		why = "The filing service refused an order because of insufficient funds" + since(reportable.HaltSince) +
 			quote(reportable.HaltNote) + "."
 	}
-	book, err := n.ledger.Balance(ctx)
+	book, err := n.c.Ledger.Balance(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
@@ -63,14 +58,14 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 func (n *Notifier) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	available, err := n.available(ctx)
 	return ledger.Notification{
-		Kind: ledger.NotifyFunds, Ends: true, Subject: subject("funds are sufficient again"),
+		Kind: ledger.NotifyFunds, Ends: true, Subject: "funds are sufficient again",
 		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
 	}, err
 }
 
 // available describes the recorded balance; the filing service reports none.
 func (n *Notifier) available(ctx context.Context) (string, error) {
-	book, err := n.ledger.Balance(ctx)
+	book, err := n.c.Ledger.Balance(ctx)
 	if err != nil || !book.HasDeposit {
 		return "not known, no deposit is recorded", err
 	}
@@ -86,7 +81,7 @@ func (n *Notifier) available(ctx context.Context) (string, error) {
 
 func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification {
 	return ledger.Notification{
-		Kind: ledger.NotifyKey, Lasts: true, Subject: subject("the API key is refused"),
+		Kind: ledger.NotifyKey, Lasts: true, Subject: "the API key is refused",
 		Body: lines("The filing service refuses the API key"+since(reportable.HaltSince)+quote(reportable.HaltNote)+
 			". No orders are sent.",
 			"Correct FILING_API_KEY, then run the same command again, or restart the workers."),
@@ -97,11 +92,11 @@ func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification 
 // oldest is not reported.
 func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
 	out := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
-	f, err := n.ledger.Figures(ctx, id)
+	f, err := n.c.Ledger.Figures(ctx, id)
 	if err != nil || f.Changed.Before(oldest) && !f.Changed.IsZero() {
 		return out, err
 	}
-	b, err := n.ledger.Batch(ctx, id)
+	b, err := n.c.Ledger.Batch(ctx, id)
 	if err != nil {
 		return out, err
 	}
@@ -115,7 +110,7 @@ func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) 
 	if f.Counts[filing.Uncertain] > 0 {
 		next += "\nResolve the uncertain rows: importer resolve " + id
 	}
-	out.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), f.Counts[filing.Placed],
+	out.Subject = fmt.Sprintf("%s is finished: %d of %s placed", filepath.Base(b.File), f.Counts[filing.Placed],
 		text.Count(f.Counts.Total(), "row"))
 	out.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
 		fmt.Sprintf("Spent: %s.", f.Spent), next)
@@ -129,7 +124,7 @@ const shown = 5
 func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch string,
 	of []ledger.Pending) (ledger.Notification, error) {
 	out := ledger.Notification{Kind: kind, Batch: batch, Pending: of}
-	b, err := n.ledger.Batch(ctx, batch)
+	b, err := n.c.Ledger.Batch(ctx, batch)
 	if err != nil {
 		return out, err
 	}
@@ -150,17 +145,17 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 				return out, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
 			}
 		}
-		out.Subject = subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
+		out.Subject = fmt.Sprintf("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
 		out.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
 			reserved.String()+".",
 			named, "Check the dashboard, then resolve them: importer resolve "+batch)
 	case ledger.NotifyTwice:
-		out.Subject = subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
+		out.Subject = fmt.Sprintf("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
 		out.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
 			"to refund one of them.",
 			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
 	case ledger.NotifyExceptions:
-		out.Subject = subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
+		out.Subject = fmt.Sprintf("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
 			file)
 		out.Body = lines("These filings wait until they are corrected.", named,
 			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
@@ -183,14 +178,14 @@ func (n *Notifier) named(ctx context.Context, of []ledger.Pending,
 	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
 	for _, u := range of[:min(shown, len(of))] {
-		r, err := n.ledger.Row(ctx, u.Row)
+		r, err := n.c.Ledger.Row(ctx, u.Row)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
-		names, err := n.ledger.CompanyNames(ctx, []ledger.Row{r})
+		names, err := n.c.Ledger.CompanyNames(ctx, []ledger.Row{r})
 		if err != nil {
 			return "", err
 		}
@@ -218,35 +213,15 @@ func quote(s string) string {
 	return `: "` + short(s, 200) + `"`
 }
 
-// lines joins the parts that are not empty, each clean.
+// lines joins the parts that are not empty.
 func lines(parts ...string) string {
 	var all []string
 	for _, p := range parts {
-		for line := range strings.SplitSeq(p, "\n") {
-			if line = clean(line); strings.TrimSpace(line) != "" {
-				all = append(all, line)
-			}
+		if strings.TrimSpace(p) != "" {
+			all = append(all, p)
 		}
 	}
 	return strings.Join(all, "\n")
-}
-
-// The patterns of secrets, which no message may contain: Social Security numbers
-// and API keys.
-var (
-	ssn = regexp.MustCompile(`\b\d{3}-?\d{2}-?\d{4}\b`)
-	key = regexp.MustCompile(`sk_(live|test)_\w+`)
-)
-
-// clean removes secrets and control characters from a line.
-func clean(s string) string {
-	s = key.ReplaceAllString(ssn.ReplaceAllString(s, "•••"), "•••")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -45,29 +45,19 @@ type Config struct {
 // gets a notification twice only if a process dies between sending it and
 // recording that.
 type Notifier struct {
-	ledger  *ledger.Ledger
-	targets []*Target
-	on      []ledger.NotificationKind
-	log     *slog.Logger
-	seen    map[string]time.Time // since when a condition holds, by its name
+	c    Config
+	seen map[string]time.Time // since when a condition holds, by its name
 }
 
 // New makes a notifier. Without targets it does nothing.
 func New(c Config) *Notifier {
-	n := &Notifier{
-		ledger:  c.Ledger,
-		targets: c.Targets,
-		on:      c.On,
-		log:     c.Log,
-		seen:    make(map[string]time.Time),
+	if c.On == nil {
+		c.On = ledger.NotificationKinds
 	}
-	if n.on == nil {
-		n.on = ledger.NotificationKinds
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if n.log == nil {
-		n.log = slog.New(slog.DiscardHandler)
-	}
-	return n
+	return &Notifier{c: c, seen: make(map[string]time.Time)}
 }
 
 // ErrKind is returned for a word that is not a kind of notification.
@@ -82,7 +72,7 @@ func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 		case word == "all":
 			return ledger.NotificationKinds, nil
 		case !slices.Contains(ledger.NotificationKinds, kind):
-			return nil, fmt.Errorf("%w: %q; the kinds are all, %s", ErrKind, word, list(ledger.NotificationKinds))
+			return nil, fmt.Errorf("%w: %q; the kinds are %q", ErrKind, word, ledger.NotificationKinds)
 		default:
 			kinds = append(kinds, kind)
 		}
@@ -93,19 +83,11 @@ func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	return kinds, nil
 }
 
-func list(kinds []ledger.NotificationKind) string {
-	words := make([]string, len(kinds))
-	for i, k := range kinds {
-		words[i] = string(k)
-	}
-	return strings.Join(words, ", ")
-}
-
 // Run sends notifications until the context ends, and then once more without
 // gathering, so that a run reports its own end. Deliveries that fail are logged
 // and tried again.
 func (n *Notifier) Run(ctx context.Context) {
-	if len(n.targets) == 0 {
+	if len(n.c.Targets) == 0 {
 		return
 	}
 	// A check that runs when the context ends has time to record what it sent.
@@ -127,7 +109,7 @@ func (n *Notifier) Run(ctx context.Context) {
 
 func (n *Notifier) logFailure(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		n.log.Warn("notifying failed, retrying", "err", err)
+		n.c.Log.Warn("notifying failed, retrying", "err", err)
 	}
 }
 
@@ -135,16 +117,16 @@ func (n *Notifier) logFailure(ctx context.Context, err error) {
 // due. The last check waits for nothing.
 func (n *Notifier) check(ctx context.Context, last bool) error {
 	err := n.write(ctx, last)
-	gone, e := n.ledger.Notifications().GiveUp(ctx, giveUp)
+	gone, e := n.c.Ledger.Notifications().GiveUp(ctx, giveUp)
 	if gone > 0 {
-		n.log.Error("notifications dropped", "notifications", gone, "after", giveUp.String())
+		n.c.Log.Error("notifications dropped", "notifications", gone, "after", giveUp.String())
 	}
 	return errors.Join(err, e, n.deliver(ctx))
 }
 
 // write adds a notification for everything that has happened to the ledger.
 func (n *Notifier) write(ctx context.Context, last bool) error {
-	reportable, err := n.ledger.Notifications().FindReportable(ctx)
+	reportable, err := n.c.Ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,11 +138,11 @@ func (n *Notifier) write(ctx context.Context, last bool) error {
 	)
 }
 
-func (n *Notifier) sends(kind ledger.NotificationKind) bool { return slices.Contains(n.on, kind) }
+func (n *Notifier) sends(kind ledger.NotificationKind) bool { return slices.Contains(n.c.On, kind) }
 
 func (n *Notifier) add(ctx context.Context, notification ledger.Notification, err error) error {
 	if err == nil {
-		_, err = n.ledger.Notifications().Add(ctx, notification)
+		_, err = n.c.Ledger.Notifications().Add(ctx, notification)
 	}
 	return err
 }
@@ -192,7 +174,7 @@ func (n *Notifier) notifyKey(ctx context.Context, reportable ledger.Reportable) 
 	case refused && !reportable.KeyReported:
 		return n.add(ctx, n.keyRefused(reportable), nil)
 	case !refused && reportable.KeyReported:
-		return n.ledger.Notifications().End(ctx, ledger.NotifyKey, "")
+		return n.c.Ledger.Notifications().End(ctx, ledger.NotifyKey, "")
 	}
 	return nil
 }
@@ -203,7 +185,7 @@ func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportab
 	}
 	var all error
 	for _, id := range reportable.Resumed {
-		all = errors.Join(all, n.ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
+		all = errors.Join(all, n.c.Ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
 	}
 	for _, id := range reportable.Ended {
 		notification, err := n.batchEnded(ctx, id, time.Now().Add(-giveUp))
@@ -217,7 +199,7 @@ func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportab
 func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	var all error
 	if reportable.Cured {
-		all = n.ledger.Notifications().ForgetCured(ctx)
+		all = n.c.Ledger.Notifications().ForgetCured(ctx)
 	}
 	type heap struct {
 		kind  ledger.NotificationKind
@@ -239,7 +221,7 @@ func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable,
 		if !n.lasted(what, true, gather) && !last {
 			continue
 		}
-		before, err := n.ledger.Notifications().FindLast(ctx, h.kind, h.batch)
+		before, err := n.c.Ledger.Notifications().FindLast(ctx, h.kind, h.batch)
 		if err != nil || !last && time.Since(before) < apart {
 			all = errors.Join(all, err)
 			continue
@@ -272,12 +254,12 @@ func (n *Notifier) lasted(what string, so bool, d time.Duration) bool {
 func (n *Notifier) deliver(ctx context.Context) error {
 	down := make(map[*Target]error)
 	for ctx.Err() == nil {
-		notification, ok, err := n.ledger.Notifications().Claim(ctx, n.on, lease)
+		notification, ok, err := n.c.Ledger.Notifications().Claim(ctx, n.c.On, lease)
 		if err != nil || !ok {
 			return err
 		}
 		targets := n.targetsOf(notification)
-		address, err := n.ledger.Notifications().PageAddress(ctx)
+		address, err := n.c.Ledger.Notifications().PageAddress(ctx)
 		if err != nil {
 			return err
 		}
@@ -294,11 +276,11 @@ func (n *Notifier) deliver(ctx context.Context) error {
 			}
 			again = time.Now().Add(backoff(notification.Tries))
 			failure = append(failure, fmt.Sprintf("%s: %v", t, down[t]))
-			n.log.Warn("notification not delivered", "target", t.String(), "kind", notification.Kind, "times",
+			n.c.Log.Warn("notification not delivered", "target", t.String(), "kind", notification.Kind, "times",
 				notification.Tries, "err", down[t])
 		}
 		// A delivery is recorded even while the process ends.
-		if err := n.ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notification, again,
+		if err := n.c.Ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notification, again,
 			strings.Join(failure, "; ")); err != nil {
 			return err
 		}
@@ -310,13 +292,13 @@ func (n *Notifier) deliver(ctx context.Context) error {
 // notification, by the first mail server among the targets. Without one, only the
 // firm's targets are told.
 func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
-	all := slices.Clone(n.targets)
-	server := slices.IndexFunc(n.targets, func(t *Target) bool { return t.mailTo != nil })
+	all := slices.Clone(n.c.Targets)
+	server := slices.IndexFunc(n.c.Targets, func(t *Target) bool { return t.mailTo != nil })
 	for _, recipient := range notification.Recipients {
 		if server < 0 {
 			break
 		}
-		box := n.targets[server].mailTo(recipient)
+		box := n.c.Targets[server].mailTo(recipient)
 		if !slices.ContainsFunc(all, func(t *Target) bool { return t.id == box.id }) {
 			all = append(all, box)
 		}
@@ -328,16 +310,10 @@ func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
 func send(ctx context.Context, notification *ledger.Notification, targets []*Target, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m := Message{
-		Kind:    notification.Kind,
-		Batch:   notification.Batch,
-		Subject: notification.Subject,
-		Body:    notification.Body,
-	}
 	waiting := slices.DeleteFunc(slices.Clone(targets), func(t *Target) bool {
 		return slices.Contains(notification.Reported, t.id) || down[t] != nil
 	})
-	for i, err := range sendAll(ctx, waiting, m) {
+	for i, err := range sendAll(ctx, waiting, *notification) {
 		if err != nil {
 			down[waiting[i]] = err
 		} else {
@@ -354,7 +330,7 @@ func Test(ctx context.Context, targets []*Target) []error {
 	return sendAll(ctx, targets, testMessage)
 }
 
-func sendAll(ctx context.Context, targets []*Target, m Message) []error {
+func sendAll(ctx context.Context, targets []*Target, m ledger.Notification) []error {
 	failed := make([]error, len(targets))
 	var sending sync.WaitGroup
 	for i, t := range targets {

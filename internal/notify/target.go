@@ -14,19 +14,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Message is one notification.
-type Message struct {
-	Kind    ledger.NotificationKind
-	Batch   string // "" where it is about no single batch
-	Subject string
-	Body    string // plain text
-}
-
 // Target is where notifications go: a webhook, a Slack channel, or a mailbox.
 type Target struct {
 	id   string // the same in every process; reveals no secret of its URL
 	name string // what may be shown: the scheme and, where no secret stands in it, the host
-	send func(context.Context, Message) error
+	send func(context.Context, ledger.Notification) error
 	// the same mail server for another mailbox; nil for a target that is none
 	mailTo func(recipient string) *Target
 }
@@ -42,7 +34,7 @@ var ErrTarget = errors.New("not a target of notifications")
 
 // Send sends a message. It waits for the answer no longer than the context
 // allows. Its errors hold nothing of the target's URL but the host.
-func (t *Target) Send(ctx context.Context, m Message) error { return t.send(ctx, m) }
+func (t *Target) Send(ctx context.Context, m ledger.Notification) error { return t.send(ctx, m) }
 
 // beginning finds where URLs begin in a list: at its start, after a comma or a
 // blank. A comma within a URL, as between two recipients, does not end it.
@@ -135,6 +127,6 @@ func Mailer(targets []*Target) func(ctx context.Context, to, subject, body strin
 		return nil
 	}
 	return func(ctx context.Context, to, subject, body string) error {
-		return targets[server].mailTo(to).Send(ctx, Message{Subject: subject, Body: body})
+		return targets[server].mailTo(to).Send(ctx, ledger.Notification{Subject: subject, Body: body})
 	}
 }

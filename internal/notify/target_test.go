@@ -85,7 +85,7 @@ func one(t *testing.T, text string) *Target {
 	return targets[0]
 }
 
-var sample = Message{
+var sample = ledger.Notification{
 	Kind:    ledger.NotifyBatch,
 	Batch:   "b7k2",
 	Subject: "Bulkfiling: café has ended",

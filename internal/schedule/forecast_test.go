@@ -215,29 +215,3 @@ func TestFundsAreRemindedOf(t *testing.T) {
 		t.Errorf("%q, want %q", told, want)
 	}
 }
-
-// A balance below what the firm wants to have is told of once, and its end, too.
-func TestLowBalanceIsToldOf(t *testing.T) {
-	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
-	s := schedule.New(schedule.Config{Ledger: f.Ledger, Low: 500_00})
-	for _, deposit := range []money.Cents{600_00, -200_00, -100_00, 300_00} {
-		f.must(f.Adjust(t.Context(), deposit, "found"))
-		if deposit == 600_00 {
-			f.must(f.RecordDeposit(t.Context(), 1, ""))
-		}
-		for range 2 {
-			f.must(s.CompareBalance(t.Context()))
-		}
-	}
-	list, err := f.Notifications().List(t.Context(), 10)
-	f.must(err)
-	var told []string
-	for _, n := range list {
-		told = append(told, n.Subject)
-	}
-	want := []string{"Bulkfiling: the balance is no longer low: $600.01 available",
-		"Bulkfiling: low balance: $400.01 available"}
-	if !slices.Equal(told, want) {
-		t.Errorf("%q, want %q", told, want)
-	}
-}

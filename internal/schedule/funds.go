@@ -3,7 +3,6 @@ package schedule
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
@@ -40,41 +39,4 @@ func (s *Scheduler) remindOfFunds(ctx context.Context, today season.Date) error 
 		Path:    "/balance/forecast",
 		Pending: []ledger.Pending{reminderOf(ledger.NotifyFundsNeeded, short.Date, short.Date.DaysSince(today))},
 	}, fmt.Sprintf("%s more needed by %s", short.Short.Dollars(), short.Date.American()), lines)
-}
-
-// watchBalance calls CompareBalance once a minute, where a low balance is defined.
-func (s *Scheduler) watchBalance(ctx context.Context) {
-	now := s.c.Now()
-	if s.c.Low <= 0 || now.Sub(s.compared) < time.Minute {
-		return
-	}
-	s.compared = now
-	if err := s.CompareBalance(ctx); err != nil && ctx.Err() == nil {
-		s.c.Log.Error("balance not compared", "err", err)
-	}
-}
-
-// CompareBalance notifies people once when less is available than Config.Low, and once
-// when it is enough again. Any number of processes may call it.
-func (s *Scheduler) CompareBalance(ctx context.Context) error {
-	funds, err := s.c.Ledger.Balance(ctx)
-	if err != nil || !funds.HasDeposit {
-		return err
-	}
-	available := funds.Available()
-	n := ledger.Notification{Kind: ledger.NotifyLowBalance, Path: "/balance"}
-	if available < s.c.Low {
-		n.Lasts = true
-		n.Subject = fmt.Sprintf("low balance: %s available", available.Dollars())
-		n.Body = fmt.Sprintf("The available balance is %s, which is below %s.\n\nTop up at the filing service, then "+
-			"record the deposit: importer deposit AMOUNT, or on the page, under Balance.\n", available.Dollars(),
-			s.c.Low.Dollars())
-	} else {
-		n.Ends = true
-		n.Subject = fmt.Sprintf("the balance is no longer low: %s available", available.Dollars())
-		n.Body = fmt.Sprintf("The available balance is %s again, which is not below %s.\n", available.Dollars(),
-			s.c.Low.Dollars())
-	}
-	_, err = s.c.Ledger.Notifications().Add(ctx, n)
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -177,17 +176,7 @@ func (d dueDay) lines() []string {
 // addReminder adds a notification, unless another process has.
 func (s *Scheduler) addReminder(ctx context.Context, n ledger.Notification, subject string, lines []string) error {
 	n.Subject = subject
-	n.Body = clean(strings.Join(lines, "\n")) + "\n"
+	n.Body = strings.Join(lines, "\n") + "\n"
 	_, err := s.c.Ledger.Notifications().Add(ctx, n)
 	return err
-}
-
-// clean removes Social Security numbers and control characters.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if (r < ' ' && r != '\n') || r == 0x7f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
-			return -1
-		}
-		return r
-	}, filing.HideSSNs(s))
 }

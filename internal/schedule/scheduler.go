@@ -11,7 +11,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -22,7 +21,6 @@ type Config struct {
 	Ledger *ledger.Ledger
 	Quoter pricing.Source // loads the prices of the filing service
 	By     string         // recorded as the creator of the batches
-	Low    money.Cents    // people are notified when less is available; 0 for never
 	Every  time.Duration  // between two checks; 0 for 15 s
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -39,7 +37,6 @@ type Scheduler struct {
 	claimed map[string]bool
 
 	reminded time.Time // the hour for which reminders were written last; Run's own
-	compared time.Time // when the balance was last compared with Config.Low; Run's own
 
 	times     *cache.Cache[string, *season.Schedule]
 	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
@@ -98,7 +95,6 @@ func (s *Scheduler) Run(ctx context.Context) {
 			s.c.Log.Error("schedules postponed", "err", err)
 		}
 		s.remind(ctx)
-		s.watchBalance(ctx)
 		select {
 		case <-ctx.Done():
 			return
