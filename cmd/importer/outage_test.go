@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -117,76 +115,6 @@ func runOn(t *testing.T, service, database, dir string, n int, flags runFlags) (
 		a.printError(err)
 	}
 	return messages.String(), err
-}
-
-// A run whose connections the database ends again and again, as it does when it
-// restarts, places each row once and writes the results.
-//
-//nolint:gocognit // one run, told in its order
-func TestARunOutlivesItsConnections(t *testing.T) {
-	server := ledgertest.Server(t)
-	const rows = 60
-	service := sandbox.New(sandbox.Config{OpeningBalance: 1e9, AutoSeed: true, Latency: 150 * time.Millisecond})
-	defer service.Close()
-	serving := httptest.NewServer(service.Handler())
-	defer serving.Close()
-
-	place := ledgertest.Schema(t, server)
-	mark, err := url.Parse(place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := mark.Query()
-	q.Set("application_name", "outage"+q.Get("search_path"))
-	mark.RawQuery = q.Encode()
-	dir := t.TempDir()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-
-	ended := make(chan struct{})
-	cuts := make(chan int)
-	go func() {
-		n := 0
-		defer func() { cuts <- n }()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(40 * time.Millisecond): // many times within the run
-			}
-			if n >= 30 || len(service.Books().Orders) == 0 {
-				continue
-			}
-			done, err := db.ExecContext(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE application_name = $1`, q.Get("application_name"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if killed, _ := done.RowsAffected(); killed > 0 {
-				n++
-			}
-		}
-	}()
-	results := filepath.Join(dir, "answers.csv")
-	said, err := runOn(t, serving.URL, mark.String(), dir, rows,
-		runFlags{yes: true, patience: time.Minute, output: results})
-	close(ended)
-	n := <-cuts
-	var code *status
-	if err != nil && (!errors.As(err, &code) || code.code != exitUncertain) || n < 5 {
-		t.Errorf("%v, after %d cuts:\n%s", err, n, said)
-	}
-	books := service.Books()
-	if len(books.Orders) != rows || len(books.Duplicates()) > 0 {
-		t.Errorf("%d orders, duplicates: %v", len(books.Orders), books.Duplicates())
-	}
-	if content, err := os.ReadFile(results); err != nil || strings.Count(string(content), "placed") < rows-2 {
-		t.Errorf("%v\n%s", err, content)
-	}
 }
 
 // relay passes connections on to a server until it is cut.

@@ -1,60 +1,46 @@
 package main
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// screen is what a terminal was told.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) shown() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // A step says what it is at once it has taken a while, renews that as it goes, and
 // leaves the line clean.
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := &screen{}
+		out := &lockedBuffer{}
 		p := &phase{what: "Looking up companies", began: time.Now()}
 		p.end = (&app{err: out}).repeatLine(true, p.line)
 		p.at(1, 400)
 		time.Sleep(phaseAfter - time.Millisecond)
 		synctest.Wait()
-		if got := out.shown(); got != "" {
+		if got := out.String(); got != "" {
 			t.Errorf("after a moment it says %q", got)
 		}
 		p.at(120, 400)
 		time.Sleep(liveEvery)
 		synctest.Wait()
-		if got := out.shown(); !strings.HasSuffix(got, "Looking up companies: 120 of 400") {
+		if got := out.String(); !strings.HasSuffix(got, "Looking up companies: 120 of 400") {
 			t.Errorf("it says %q", got)
 		}
 		p.at(240, 400)
 		time.Sleep(liveEvery)
 		synctest.Wait()
-		if got := out.shown(); !strings.HasSuffix(got, "Looking up companies: 240 of 400") {
+		if got := out.String(); !strings.HasSuffix(got, "Looking up companies: 240 of 400") {
 			t.Errorf("it says %q", got)
 		}
 		p.end()
-		if got := out.shown(); !strings.HasSuffix(got, "\r\x1b[K") {
+		if got := out.String(); !strings.HasSuffix(got, "\r\x1b[K") {
 			t.Errorf("it leaves %q", got)
+		}
+		elsewhere := &lockedBuffer{} // no terminal
+		p = (&app{err: elsewhere}).phase("Looking up companies")
+		time.Sleep(time.Minute)
+		if p.end(); elsewhere.String() != "" {
+			t.Errorf("elsewhere than at a terminal: %q", elsewhere.String())
 		}
 	})
 }
@@ -71,17 +57,4 @@ func TestPhaseLine(t *testing.T) {
 		got != "Reading roster.csv: 5,000 rows" {
 		t.Errorf("%q", got)
 	}
-}
-
-// Elsewhere than at a terminal a step says nothing.
-func TestPhaseElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := &screen{}
-		p := (&app{err: out}).phase("Looking up companies")
-		time.Sleep(time.Minute)
-		p.end()
-		if got := out.shown(); got != "" {
-			t.Errorf("%q", got)
-		}
-	})
 }

@@ -185,7 +185,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 // Every answer has the security headers: pages, files, events, probes, and what
 // is refused before any of them.
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
-	p, _ := openedPage(t, "")
+	p := openedPage(t)
 	p.site.TLS = true
 	handler := p.handler(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))

@@ -42,8 +42,8 @@ type desktop struct {
 	stop   func() error
 }
 
-// newDesktop starts serve as for someone who has never used it.
-func newDesktop(t *testing.T, vars ...string) *desktop {
+// newDesktop starts serve as for someone who has never used it. log gets its log lines.
+func newDesktop(t *testing.T, log io.Writer, vars ...string) *desktop {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home}
@@ -56,7 +56,7 @@ func newDesktop(t *testing.T, vars ...string) *desktop {
 	ended := make(chan error, 1)
 	go func() {
 		s := server{listen: "127.0.0.1:0", maxUpload: 1}
-		ended <- a.servePages(ctx, s, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		ended <- a.servePages(ctx, s, slog.New(slog.NewTextHandler(log, nil)))
 	}()
 	d := &desktop{T: t, home: home, stop: func() error { cancel(); return <-ended }}
 	t.Cleanup(func() { cancel() })
@@ -135,7 +135,7 @@ func TestFirstRun(t *testing.T) {
 	defer service.Close()
 	server := httptest.NewServer(service.Handler())
 	defer server.Close()
-	d := newDesktop(t)
+	d := newDesktop(t, t.Output())
 	body, at := d.get("/")
 	if at != "/setup" {
 		t.Errorf("the first page is %s", at)
@@ -170,7 +170,7 @@ func TestFirstRun(t *testing.T) {
 
 // The page does not set up what the environment sets.
 func TestEnvironmentSetsUp(t *testing.T) {
-	d := newDesktop(t, "FILING_BASE_URL", "http://127.0.0.1:1/v1", "FILING_API_KEY", "sk_test_a")
+	d := newDesktop(t, t.Output(), "FILING_BASE_URL", "http://127.0.0.1:1/v1", "FILING_API_KEY", "sk_test_a")
 	body, at := d.get("/")
 	if at != "/" || strings.Contains(body, "/setup") {
 		t.Errorf("%s\n%s", at, body)

@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -486,27 +483,6 @@ func TestAutoSeed(t *testing.T) {
 	b.mustOrder(`"companyId":"comp_fresh2","registeredAgent":{"isChangeOfAgent":true}`)
 	if items := b.Books().Items(); len(items) != 2 || items[1].Amount() != 50_00 {
 		t.Errorf("got %+v", items)
-	}
-}
-
-// TestIndependence checks that the sandbox shares no code with the client, with
-// which it could not disagree otherwise. Waits hold no reading of the document.
-func TestIndependence(t *testing.T) {
-	const ours = `"github.com/bulkfiling/bulkfiling/`
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range parsed.Imports {
-			if strings.HasPrefix(i.Path.Value, ours) && i.Path.Value != ours+`internal/retry"` {
-				t.Errorf("%s imports %s", file, i.Path.Value)
-			}
-		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -37,30 +36,6 @@ func removeWork(work string) error {
 		}
 	}
 	return os.RemoveAll(work)
-}
-
-// TestRemoveWork removes a folder in which another one is mounted, and keeps the files of
-// that one.
-func TestRemoveWork(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("it needs root, to mount a folder")
-	}
-	shared, work := t.TempDir(), t.TempDir()
-	file, at := filepath.Join(shared, "file"), filepath.Join(work, "dev")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(at, 0o700),
-		syscall.Mount(shared, at, "", syscall.MS_BIND, "")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) }) // it is not mounted any more
-	if err := removeWork(work); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(file); err != nil {
-		t.Errorf("the file of the other folder: %v", err)
-	}
-	if _, err := os.Stat(work); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder: %v", err)
-	}
 }
 
 // makeWork makes the working folder anew. One run has it at a time: a lock, which ends
