@@ -87,24 +87,12 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
 	switch err := p.Approve(audited, l, currentUser()); {
 	case errors.Is(err, ledger.ErrChanged):
-		return a.showChanged(ctx, l, b.ID, err)
+		return fmt.Errorf("%w. To see the new plan: importer approve %s", err, b.ID)
 	case err != nil:
 		return err
 	}
 	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
 	return a.sayWhoPlaces(ctx, l, b, "")
-}
-
-// showChanged shows the plan of a batch that changed while its approver read it.
-func (a *app) showChanged(ctx context.Context, l *ledger.Ledger, batch string, changed error) error {
-	p, err := pricing.Propose(ctx, l, a.currentPrices(l), batch)
-	if err != nil && !errors.Is(err, ledger.ErrChanged) {
-		return errors.Join(changed, err)
-	}
-	if _, err := a.showProposal(ctx, l, p); err != nil {
-		return errors.Join(changed, err)
-	}
-	return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", changed, batch)
 }
 
 // checkApprover returns an error if the current user may not approve the batch here.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,22 +67,5 @@ func (tt exceptionCase) run(t *testing.T) {
 	}
 	if _, err := b.Raise(t.Context(), id, 0); !errors.Is(err, ErrAtEnd) {
 		t.Errorf("filed, and yet %v", err)
-	}
-}
-
-func TestExceptionsOfAllOrders(t *testing.T) {
-	b := newBench(t, Config{})
-	b.mustOrder(`"companyId":"comp_bare",` + einOrder + `,` + newAgent + `,` + report2026)
-	b.mustOrder(heldReport)
-	if r := b.do("POST", "/admin/exception", `{"all":true,"code":482}`); !strings.Contains(string(r.body),
-		`"moved":2`) {
-		t.Errorf("got %s", r.body)
-	}
-	if r := b.do("POST", "/admin/exception", `{"all":true}`); !strings.Contains(string(r.body), `"moved":3`) {
-		t.Errorf("got %s", r.body)
-	}
-	if r := b.do("POST", "/admin/advance", `{"all":true,"status":"filed"}`); !strings.Contains(string(r.body),
-		`"moved":4`) {
-		t.Errorf("got %s", r.body)
 	}
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,17 +32,14 @@ func (a Action) Usage() string {
 	return strings.Join(words, " ")
 }
 
-var (
-	oneOrder   = []Key{{"orderId", "order_4be8"}}
-	orderOrAll = []Key{{"orderId", "order_4be8"}, {"all", true}}
-)
+var oneOrder = []Key{{"orderId", "order_4be8"}}
 
 // Actions are the controls of a running sandbox.
 var Actions = []Action{
-	{"advance", "Advance filings one step, or to a status", append(orderOrAll, Key{"status", "filed"}),
+	{"advance", "Advance filings one step, or to a status", append(oneOrder, Key{"all", true}, Key{"status", "filed"}),
 		(*Service).adminAdvance},
-	{"exception", "Give filings an exception (463 to 465, 482, 483, 484 or 487); advance resolves it",
-		append(orderOrAll, Key{"code", 482}), (*Service).adminException},
+	{"exception", "Give a filing an exception (463 to 465, 482, 483, 484 or 487); advance resolves it",
+		append(oneOrder, Key{"code", 482}), (*Service).adminException},
 	{"renew", "Place the next annual report of a subscription", oneOrder, (*Service).adminRenew},
 	{"subscription", "Set the status of a subscription: active, canceled or past_due",
 		append(oneOrder, Key{"status", "past_due"}), (*Service).adminSubscription},
@@ -175,44 +171,39 @@ func (s *Service) adminDown(c *call) (any, error) {
 	return map[string]any{"mode": mode}, nil
 }
 
-// oneOrAll executes a control for the order that it names, or for all.
-func (s *Service) oneOrAll(c *call, one func(ctx context.Context, orderID string) ([]Event, error),
-	all func(context.Context) ([]Event, int)) (any, error) {
+// adminAdvance moves the filing that it names, or all.
+func (s *Service) adminAdvance(c *call) (any, error) {
 	orderID, _ := c.body.maybeText("orderId")
-	every, _ := c.body.maybeFlag("all")
-	if every == (orderID != "") {
+	all, _ := c.body.maybeFlag("all")
+	status, _ := c.body.maybeText("status")
+	if all == (orderID != "") {
 		c.body.fail("orderId", "or all is required, but not both")
 	}
 	if err := s.finish(c); err != nil {
 		return nil, err
 	}
-	var events []Event
-	moved := 1
-	var err error
-	if every {
-		events, moved = all(c.request.Context())
-	} else if events, err = one(c.request.Context(), orderID); err != nil {
-		return nil, err
+	if !all {
+		events, err := s.Advance(c.request.Context(), orderID, status)
+		return movedAnswer(events, 1), err
 	}
+	return movedAnswer(s.AdvanceAll(c.request.Context(), status)), nil
+}
+
+func movedAnswer(events []Event, moved int) any {
 	ids := make([]string, len(events))
 	for i, e := range events {
 		ids[i] = e.ID
 	}
-	return map[string]any{"moved": moved, "events": ids}, nil
-}
-
-func (s *Service) adminAdvance(c *call) (any, error) {
-	status, _ := c.body.maybeText("status")
-	return s.oneOrAll(c,
-		func(ctx context.Context, id string) ([]Event, error) { return s.Advance(ctx, id, status) },
-		func(ctx context.Context) ([]Event, int) { return s.AdvanceAll(ctx, status) })
+	return map[string]any{"moved": moved, "events": ids}
 }
 
 func (s *Service) adminException(c *call) (any, error) {
-	code := int(c.body.maybeCount("code"))
-	return s.oneOrAll(c,
-		func(ctx context.Context, id string) ([]Event, error) { return s.Raise(ctx, id, code) },
-		func(ctx context.Context) ([]Event, int) { return s.RaiseAll(ctx, code) })
+	orderID, code := c.body.text("orderId"), int(c.body.maybeCount("code"))
+	if err := s.finish(c); err != nil {
+		return nil, err
+	}
+	events, err := s.Raise(c.request.Context(), orderID, code)
+	return movedAnswer(events, 1), err
 }
 
 func (s *Service) adminSubscription(c *call) (any, error) {

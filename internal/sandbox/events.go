@@ -88,10 +88,23 @@ func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event,
 // AdvanceAll advances every filing that has not reached its last status, and
 // returns how many there are.
 func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
-	return s.moveAllFilings(ctx, func(item *Item) bool {
-		item.Status = cmp.Or(status, next(item))
-		return true
-	})
+	s.mu.Lock()
+	var events []*Event
+	moved := 0
+	for _, o := range s.orders {
+		for i := range o.Items {
+			item := &o.Items[i]
+			if item.Existing || next(item) == "" {
+				continue
+			}
+			moved++
+			events = append(events, s.changeStatus(item, func() { item.Status = cmp.Or(status, next(item)) })...)
+		}
+	}
+	r := s.send(events...)
+	s.mu.Unlock()
+	s.wait(ctx, r)
+	return values(events), moved
 }
 
 // Raise reports an exception of a filing, such as 482, or with 0 one that fits
@@ -104,12 +117,6 @@ func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event,
 		}
 		return raise(item, code)
 	})
-}
-
-// RaiseAll reports an exception of every filing that can have it and has not
-// reached its last status.
-func (s *Service) RaiseAll(ctx context.Context, code int) ([]Event, int) {
-	return s.moveAllFilings(ctx, func(item *Item) bool { return raise(item, code) == nil })
 }
 
 func raise(item *Item, code int) error {
@@ -146,31 +153,6 @@ func (s *Service) moveFiling(ctx context.Context, orderID string, to func(*Item)
 	}
 	s.wait(ctx, r)
 	return values(events), nil
-}
-
-// moveAllFilings changes every filing that has not reached its last status; to
-// reports whether it did.
-func (s *Service) moveAllFilings(ctx context.Context, to func(*Item) bool) ([]Event, int) {
-	s.mu.Lock()
-	var events []*Event
-	moved := 0
-	for _, o := range s.orders {
-		for i := range o.Items {
-			item := &o.Items[i]
-			if item.Existing || next(item) == "" {
-				continue
-			}
-			events = append(events, s.changeStatus(item, func() {
-				if to(item) {
-					moved++
-				}
-			})...)
-		}
-	}
-	r := s.send(events...)
-	s.mu.Unlock()
-	s.wait(ctx, r)
-	return values(events), moved
 }
 
 // changeStatus changes the status of a filing and returns its events. An exception that

@@ -1,122 +1,73 @@
 package sandbox
 
 import (
+	"maps"
 	"net/http"
 	"time"
 )
 
-// Organization is the calling organization. Source: spec section 2.
-type Organization struct {
-	Name, Domain, Subdomain                                        string
-	LogoURL, IconURL, WebsiteURL                                   string
-	PrimaryColor, PrimaryTextColor, SurfaceColor, SurfaceTextColor string
-	ReplyToEmail                                                   string
-	BilledUsers                                                    string
-	InvoicedEnabled, ShowPrices, SignupDisabled, SupportChat       bool
-	SignupKeys                                                     []string
-	DocumentUploadedEmail, FilingStatusEmail                       bool
-	AnnualReportReminderEmail, PaymentCompletedEmail               bool
-	CreatedAt                                                      time.Time
-
-	// BillingOnboarded allows BilledUsers to be set. It is not part of any answer.
-	BillingOnboarded bool
-}
-
-func newOrganization(now time.Time) Organization {
-	return Organization{
-		Name: "Harbor Accounting", Domain: "harbor.example", Subdomain: "harbor",
-		WebsiteURL: "https://harbor.example", ReplyToEmail: "filings@harbor.example",
-		PrimaryColor: "#14532d", PrimaryTextColor: "#ffffff", SurfaceColor: "#f8fafc", SurfaceTextColor: "#0f172a",
-		ShowPrices: true, BilledUsers: "admin", CreatedAt: now,
+// newOrganization returns the record of the calling organization, as the service writes
+// it. Its billing is not onboarded. Source: spec section 2.
+func newOrganization(now time.Time) map[string]any {
+	return map[string]any{
+		"name": "Harbor Accounting", "domain": "harbor.example", "subdomain": "harbor",
+		"logoUrl": "", "iconUrl": "", "websiteUrl": "https://harbor.example",
+		"primaryColor": "#14532d", "primaryTextColor": "#ffffff",
+		"surfaceColor": "#f8fafc", "surfaceTextColor": "#0f172a",
+		"replyToEmail": "filings@harbor.example", "billedUsers": "admin",
+		"invoicedEnabled": false, "showPrices": true, "signupDisabled": false, "supportChatEnabled": false,
+		"signupKeys": []string{},
+		"notifications": map[string]any{
+			"documentUploadedEmail": false, "filingStatusEmail": false,
+			"annualReportReminderEmail": false, "paymentCompletedEmail": false,
+		},
+		"createdAt": stamp(now),
 	}
-}
-
-// texts and switches name the fields of an organization as the service writes them.
-func (o *Organization) texts() map[string]*string {
-	return map[string]*string{
-		"name": &o.Name, "domain": &o.Domain, "subdomain": &o.Subdomain,
-		"logoUrl": &o.LogoURL, "iconUrl": &o.IconURL, "websiteUrl": &o.WebsiteURL,
-		"primaryColor": &o.PrimaryColor, "primaryTextColor": &o.PrimaryTextColor,
-		"surfaceColor": &o.SurfaceColor, "surfaceTextColor": &o.SurfaceTextColor,
-		"replyToEmail": &o.ReplyToEmail, "billedUsers": &o.BilledUsers,
-	}
-}
-
-func (o *Organization) switches() map[string]*bool {
-	return map[string]*bool{
-		"invoicedEnabled": &o.InvoicedEnabled, "showPrices": &o.ShowPrices,
-		"signupDisabled": &o.SignupDisabled, "supportChatEnabled": &o.SupportChat,
-	}
-}
-
-func (o *Organization) notifications() map[string]*bool {
-	return map[string]*bool{
-		"documentUploadedEmail": &o.DocumentUploadedEmail, "filingStatusEmail": &o.FilingStatusEmail,
-		"annualReportReminderEmail": &o.AnnualReportReminderEmail, "paymentCompletedEmail": &o.PaymentCompletedEmail,
-	}
-}
-
-func (o *Organization) answer() map[string]any {
-	a := map[string]any{"createdAt": stamp(o.CreatedAt)}
-	for name, v := range o.texts() {
-		a[name] = *v
-	}
-	for name, v := range o.switches() {
-		a[name] = *v
-	}
-	mails := map[string]bool{}
-	for name, v := range o.notifications() {
-		mails[name] = *v
-	}
-	a["notifications"] = mails
-	keys := o.SignupKeys
-	if keys == nil {
-		keys = []string{}
-	}
-	a["signupKeys"] = keys
-	return a
 }
 
 func (s *Service) getOrganization(*call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.organization.answer(), nil
+	return s.organization, nil // it is replaced and never changed
 }
 
 // patchOrganization changes the fields given. Source: spec section 4, PATCH /organization.
 func (s *Service) patchOrganization(c *call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.organization
-	for name, v := range next.texts() {
-		if given, ok := c.body.maybeText(name); ok {
-			*v = given
-		}
-	}
-	for name, v := range next.switches() {
-		if given, ok := c.body.maybeFlag(name); ok {
-			*v = given
-		}
-	}
-	if keys, ok := c.body.texts("signupKeys"); ok {
-		next.SignupKeys = keys
-	}
-	if mails := c.body.child("notifications", false); mails != nil {
-		for name, v := range next.notifications() {
-			if given, ok := mails.maybeFlag(name); ok {
-				*v = given
-			}
-		}
-		mails.done()
-	}
+	next := c.body.change(s.organization)
 	if err := s.finish(c); err != nil {
 		return nil, err
 	}
-	if c.body.has("billedUsers") && !next.BillingOnboarded {
+	if c.body.has("billedUsers") {
 		r := forbidden(http.StatusBadRequest, "4 organization", "billedUsers requires billing to be onboarded")
 		r.problems[0].hidden = true
 		return nil, r
 	}
 	s.organization = next
-	return next.answer(), nil
+	return next, nil
+}
+
+// change returns a copy of a record with the fields given, each of the type that it has.
+func (o *object) change(record map[string]any) map[string]any {
+	next := maps.Clone(record)
+	for name, old := range record {
+		if !o.has(name) {
+			continue
+		}
+		switch old := old.(type) {
+		case string:
+			next[name], _ = o.maybeText(name)
+		case bool:
+			next[name], _ = o.maybeFlag(name)
+		case []string:
+			next[name], _ = o.texts(name)
+		case map[string]any:
+			if child := o.child(name, false); child != nil {
+				next[name] = child.change(old)
+				child.done()
+			}
+		}
+	}
+	return next
 }

@@ -135,7 +135,7 @@ type Service struct {
 	usersByPhone  map[string]*User
 	companies     map[string]*company
 	companySlugs  map[string]*company
-	organization  Organization
+	organization  map[string]any
 	prices        []Price
 	fees          map[feeKey]int64
 	documents     map[string]*Document
