@@ -61,7 +61,8 @@ func (s *Site) changeAccount(v *request, account ledger.Account) error {
 	if disabled {
 		note = "disabled, cannot sign in"
 	}
-	return v.done(nil, "/settings#accounts", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
+	return v.done(nil, "/settings#accounts", "%s: %s.", account.Name,
+		cmp.Or(note, "no role; sees only its own sessions"))
 }
 
 // changeEmail changes where links and messages to the owner of an account go.

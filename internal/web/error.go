@@ -67,7 +67,8 @@ var known = []struct {
 	{ledger.ErrNotFound, httpError{http.StatusNotFound, "Not found",
 		"Nothing was changed. The item does not exist, or no longer exists. Go to the list of batches."}},
 	{ledger.ErrStale, httpError{http.StatusConflict, "Someone else made a change",
-		"Your change was not saved. Go back, refresh the page, and check it before you try again."}},
+		"Your change was not saved, and nothing was ordered. Every saved change is kept. Go back, refresh the page, " +
+			"and review it before you try again."}},
 	{sheet.ErrBusy, httpError{http.StatusServiceUnavailable, "The server is busy",
 		"Nothing was changed. Other spreadsheets are being read now. Wait half a minute, then try again."}},
 	{ledger.ErrChanged, httpError{http.StatusConflict, "The rows or the cost changed",

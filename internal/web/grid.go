@@ -195,7 +195,8 @@ func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 	if on := d.On(name); on != nil {
 		return on, nil
 	}
-	return nil, badRequest("The spreadsheet no longer has the sheet “%s”. Nothing was changed.", filing.HideSSNs(name))
+	return nil, badRequest("The spreadsheet no longer has the sheet “%s”. Nothing was changed.",
+		filing.HideSSNs(name))
 }
 
 // describeDraft is the answer about an upload as it is now, without rows.

@@ -495,7 +495,8 @@ func (e *gridEditor) fileText(place importer.Edit) string {
 
 // addConflict adds a cell that someone else has changed, and that is not changed to yours.
 func (e *gridEditor) addConflict(place importer.Edit, yours string) {
-	c := gridConflict{Row: place.Row, Column: place.Column, By: e.changedBy(place)}
+	c := gridConflict{Row: place.Row, Column: place.Column}
+	c.By = e.changedBy(func(cell changedCell) bool { return cell.Edit == place })
 	if on := e.draft.On(place.Sheet); on != nil {
 		c.Column = indexOf(on, place)
 	}
@@ -510,47 +511,39 @@ func (e *gridEditor) addConflict(place importer.Edit, yours string) {
 	e.conflicts = append(e.conflicts, c)
 }
 
-// changedBy is who last changed a cell.
-func (e *gridEditor) changedBy(place importer.Edit) string {
+// changedBy is who last made a change that has such a cell.
+func (e *gridEditor) changedBy(is func(changedCell) bool) string {
 	for _, c := range slices.Backward(e.kept.Changes) {
-		if !c.Undone && slices.ContainsFunc(c.Cells, func(cell changedCell) bool { return cell.Edit == place }) {
+		if !c.Undone && slices.ContainsFunc(c.Cells, is) {
 			return c.By
 		}
 	}
 	return "someone else"
 }
 
-// put puts an edit in place of the present one; nil for none.
+// put replaces the edit of a cell. to is nil to take the edit back.
 func (e *gridEditor) put(place importer.Edit, to *string) {
-	var before *string
-	at, edited := e.of[place]
-	if edited {
-		was := e.kept.Edits[at].Text
-		before = &was
-	}
-	if to != nil && edited && place.Column >= 0 && *to == e.fileText(place) {
+	before := e.edited(place)
+	if to != nil && before != nil && place.Column >= 0 && *to == e.fileText(place) {
 		to = nil
 	}
-	if before == nil && to == nil || before != nil && to != nil && *before == *to {
+	if sameText(before, to) {
 		return
 	}
-	if before != nil {
-		e.size -= perEdit + len(*before)
-	}
-	if to != nil {
-		e.size += perEdit + len(*to)
-	}
-	switch {
-	case to == nil:
-		e.kept.Edits[at].Row = 0 // dropped at the end
-		delete(e.of, place)
-	case edited:
-		e.kept.Edits[at].Text = *to
-	default:
-		edit := place
-		edit.Text = *to
+	if before == nil { // the order of the edits is that of the added columns
+		e.size += perEdit
 		e.of[place] = len(e.kept.Edits)
-		e.kept.Edits = append(e.kept.Edits, edit)
+		e.kept.Edits = append(e.kept.Edits, place)
+	}
+	edit := &e.kept.Edits[e.of[place]]
+	e.size -= len(edit.Text)
+	if to != nil {
+		edit.Text = *to
+		e.size += len(edit.Text)
+	} else {
+		e.size -= perEdit
+		edit.Row = 0 // dropped at the end
+		delete(e.of, place)
 	}
 	e.change.Cells = append(e.change.Cells, changedCell{Edit: place, Before: before, After: to})
 }
@@ -699,12 +692,14 @@ func (e *gridEditor) undo(number int) error {
 	return nil
 }
 
-// edited is the text of the present edit of a cell; nil for none.
+// edited is the text of the present edit of a cell, or nil.
 func (e *gridEditor) edited(place importer.Edit) *string {
-	if at, ok := e.of[place]; ok {
-		return &e.kept.Edits[at].Text
+	at, ok := e.of[place]
+	if !ok {
+		return nil
 	}
-	return nil
+	text := e.kept.Edits[at].Text
+	return &text
 }
 
 func sameText(a, b *string) bool {

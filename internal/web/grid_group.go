@@ -192,18 +192,32 @@ func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) [
 	return all
 }
 
-// isOfEach reports whether the values of a rule are corrected each in its own way.
-func isOfEach(rule string) bool {
-	if title, _ := recordTitle(rule); title != "" {
-		return true
-	}
-	folded := strings.ToLower(rule)
-	for _, part := range []string{"zip", "postal", "date", "phone", "email"} {
-		if strings.Contains(folded, part) {
-			return true
+// ownValues are the rules whose cells are corrected each in its own way, by a part of their names.
+// Each has a title for its group and the label of the correction.
+var ownValues = []struct{ part, title, fix string }{
+	{"zip", "not a ZIP code", "Add the leading zero to %s"},
+	{"postal", "not a ZIP code", "Add the leading zero to %s"},
+	{"date", "dates to rewrite", "Rewrite %s as YYYY-MM-DD"},
+	{"email", "not an email address", "Correct %s as suggested"},
+	{"phone", "not a phone number", "Correct %s as suggested"},
+}
+
+// ruleTitle returns what is wrong with the values of a rule, and the label of the correction that
+// sets each cell to its own suggestion. own reports whether the rule is one of ownValues.
+func ruleTitle(rule string) (title, fix string, own bool) {
+	for _, v := range ownValues {
+		if strings.Contains(strings.ToLower(rule), v.part) {
+			return v.title, v.fix, true
 		}
 	}
-	return false
+	return "values to fix", "Correct %s as suggested", false
+}
+
+// isOfEach reports whether the values of a rule are corrected each in its own way.
+func isOfEach(rule string) bool {
+	title, _ := recordTitle(rule)
+	_, _, own := ruleTitle(rule)
+	return own || title != ""
 }
 
 // finish names a group and its corrections.
@@ -212,7 +226,8 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	g.rows = slices.Compact(g.rows)
 	g.Rows = len(g.rows)
 	g.Fixes = []gridFix{}
-	name := g.Header
+	name, suggested := g.Header, g.suggested()
+	problem, fix, _ := ruleTitle(g.Rule)
 	if c, ok := columnAt(columns, g.Column); ok {
 		name = columnName(c)
 	}
@@ -227,7 +242,7 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	case name == "":
 		g.Label = text.Capital(g.Message)
 	case g.Kind == "rule":
-		g.Label = name + ": " + ruleTitle(g.Rule, g.suggested())
+		g.Label = name + ": " + problem
 	case g.Kind == "remark" && g.Value == "*":
 		g.Label = name + ": filed before"
 	case g.Value == "":
@@ -241,8 +256,11 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	}
 	defer g.addDecisions()
 	if g.Kind == "rule" {
-		if n := g.suggested(); n > 0 {
-			g.Fixes = append(g.Fixes, gridFix{Label: eachLabel(g.Rule, n == len(g.cells), n), Each: true})
+		if which := text.Count(suggested, "cell"); suggested > 0 {
+			if suggested == len(g.cells) {
+				which = "all"
+			}
+			g.Fixes = append(g.Fixes, gridFix{Label: fmt.Sprintf(fix, which), Each: true})
 		}
 		return
 	}
@@ -312,43 +330,12 @@ func recordTitle(rule string) (title, message string) {
 	return "", ""
 }
 
-// ruleTitle is what is wrong with the values of a rule.
-func ruleTitle(rule string, suggested int) string {
-	folded := strings.ToLower(rule)
-	switch {
-	case (strings.Contains(folded, "zip") || strings.Contains(folded, "postal")) && suggested > 0:
-		return "leading zero is missing"
-	case strings.Contains(folded, "date"):
-		return "dates to rewrite"
-	case strings.Contains(folded, "email"):
-		return "not an email address"
-	case strings.Contains(folded, "phone"):
-		return "not a phone number"
-	}
-	return "values to fix"
-}
-
 // emptyTitle is what is wrong with cells without a value.
 func emptyTitle(rule string) string {
 	if rule == "cell.formula" {
 		return "formula without a result"
 	}
 	return "missing"
-}
-
-// eachLabel is the label of a correction that differs from cell to cell.
-func eachLabel(rule string, all bool, n int) string {
-	folded, which := strings.ToLower(rule), "all"
-	if !all {
-		which = text.Count(n, "cell")
-	}
-	switch {
-	case strings.Contains(folded, "zip"), strings.Contains(folded, "postal"):
-		return "Add the leading zero to " + which
-	case strings.Contains(folded, "date"):
-		return "Rewrite " + which + " as YYYY-MM-DD"
-	}
-	return "Correct " + which + " as suggested"
 }
 
 // errNoGroup is returned for a group that is no longer there.
@@ -376,7 +363,11 @@ func (e *gridEditor) bulkCells(b *gridBulk) ([]gridCell, error) {
 	case "group":
 		return e.groupCells(b)
 	case "set":
-		return e.columnCells(b)
+		var cells []gridCell
+		for _, r := range e.bulkRows(b) {
+			cells = append(cells, gridCell{Row: r.Number, Column: b.Column, Header: b.Header, Text: b.Text})
+		}
+		return cells, nil
 	case "replace":
 		return e.replacedCells(b)
 	}
@@ -415,21 +406,16 @@ func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]boo
 		switch {
 		case chosen != nil && !chosen[c.row], fix.Each && len(c.suggest) == 0:
 		case fix.LeaveOut, fix.FileAnyway:
-			e.decide(c, fix)
+			at := importer.RowAt{Sheet: e.on.Sheet(), Row: c.row}
+			if fix.FileAnyway {
+				at.Remark = c.remark
+			}
+			e.excludeAt(at, e.by)
 		default:
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, to))
 		}
 	}
 	return cells
-}
-
-// decide leaves the row of a cell out, or has it filed in spite of the remark.
-func (e *gridEditor) decide(c groupCell, fix gridFix) {
-	at := importer.RowAt{Sheet: e.on.Sheet(), Row: c.row}
-	if fix.FileAnyway {
-		at.Remark = c.remark
-	}
-	e.excludeAt(at, e.by)
 }
 
 // cellAt is a cell of a request, by the index of its column; the header is that of one that
@@ -465,23 +451,11 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 			Column: c.column,
 			Yours:  was.ServiceName,
 			Theirs: now.ServiceName,
-			By:     e.rowChangedBy(c.row),
+			By:     e.changedBy(func(cell changedCell) bool { return cell.Row == c.row && cell.Sheet == e.on.Sheet() }),
 			Review: true,
 		})
 	}
 	return cells
-}
-
-// rowChangedBy is who last changed a cell of a row of the present sheet.
-func (e *gridEditor) rowChangedBy(row int) string {
-	for _, c := range slices.Backward(e.kept.Changes) {
-		if !c.Undone && slices.ContainsFunc(c.Cells, func(cell changedCell) bool {
-			return cell.Row == row && cell.Sheet == e.on.Sheet()
-		}) {
-			return c.By
-		}
-	}
-	return "someone else"
 }
 
 func rowSet(rows []int) map[int]bool {
@@ -495,17 +469,17 @@ func rowSet(rows []int) map[int]bool {
 	return set
 }
 
-// columnCells are the cells of a column, in all rows or in some.
-func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, err error) {
+// bulkRows are the rows that a change of many cells is for: the chosen ones, or those that are
+// shown.
+func (e *gridEditor) bulkRows(b *gridBulk) (rows []*importer.DraftRow) {
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
 		r := e.on.At(i)
-		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show, nil) || r.IsNote() {
-			continue
+		if (chosen[r.Number] || chosen == nil && shownIn(r, b.Show, nil)) && !r.IsNote() {
+			rows = append(rows, r)
 		}
-		cells = append(cells, gridCell{Row: r.Number, Column: b.Column, Header: b.Header, Text: b.Text})
 	}
-	return cells, nil
+	return rows
 }
 
 // replacedCells are the cells of a column that hold a text, with another in its
@@ -521,12 +495,7 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 		}
 	}
 	replace, size := replacer(b), 0
-	chosen := rowSet(b.Rows)
-	for i := range e.on.Len() {
-		r := e.on.At(i)
-		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show, nil) || r.IsNote() {
-			continue
-		}
+	for _, r := range e.bulkRows(b) {
 		found := e.replacedIn(r, column, replace)
 		for i := range found {
 			size += len(found[i].Text)

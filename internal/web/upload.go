@@ -52,7 +52,7 @@ func (s *Site) addUpload(v *request) error {
 	}
 	s.startPreparing(v.ctx(), u.ID)
 	v.w.Header().Set("Location", "/sheets/"+u.ID)
-	return v.sendJSON(http.StatusCreated, uploaded{File: u.File, Path: "/sheets/" + u.ID})
+	return v.sendJSON(http.StatusCreated, map[string]string{"file": u.File, "path": "/sheets/" + u.ID})
 }
 
 // acceptUpload refuses what is no spreadsheet. A spreadsheet whose columns are not
@@ -77,13 +77,7 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	if err := s.recallMapping(v.ctx(), u); err != nil {
 		return err
 	}
-	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
-		ID:   v.once,
-		By:   v.who(),
-		From: v.from(),
-		What: "upload",
-		Of:   u.File,
-	})
+	return v.record(v.once, "upload", u.File, "")
 }
 
 // startPreparing prepares an upload before someone opens its page, so that several
@@ -96,12 +90,6 @@ func (s *Site) startPreparing(ctx context.Context, id string) {
 	if survey, err := s.queue.survey(ctx, u); err == nil && survey.Err == nil {
 		s.queue.prepare(u)
 	}
-}
-
-// uploaded is the response to a script whose file was kept.
-type uploaded struct {
-	File string `json:"file"`
-	Path string `json:"path"`
 }
 
 // byScript reports whether a script of the page uploads a file and wants JSON.
@@ -120,14 +108,11 @@ func (s *Site) mayKeep(v *request) error {
 	case err != nil:
 		return err
 	case n >= keptEach:
-		return badRequest(
-			"You have %d uploads that are not submitted. Nothing was saved. Delete those that you no longer "+
-				"need, then "+
-				"upload this file again.", n)
+		return badRequest("You have %d uploads that are not submitted. Nothing was saved. Delete those that you no "+
+			"longer need, then upload this file again.", n)
 	case size >= max(keptBytes, 2*s.MaxUpload):
-		return badRequest(
-			"Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you no longer need, "+
-				"then upload this file again.", size>>20)
+		return badRequest("Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you no "+
+			"longer need, then upload this file again.", size>>20)
 	}
 	return nil
 }
@@ -163,7 +148,7 @@ func (v *request) file(limit int64) (*upload, error) {
 		return nil, errForm
 	}
 	v.r.PostForm = make(url.Values)
-	for fields := 0; fields < 50; fields++ {
+	for range 50 {
 		part, err := parts.NextPart()
 		if err != nil {
 			return nil, errForm
@@ -179,16 +164,12 @@ func (v *request) file(limit int64) (*upload, error) {
 		if !cleanValues(v.r.PostForm) {
 			return nil, errForm
 		}
-		if err := v.authorize(); err != nil {
-			return nil, err
-		}
-		if err := v.readOnce(); err != nil {
+		if err := cmp.Or(v.authorize(), v.readOnce()); err != nil {
 			return nil, err
 		}
 		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
-			return nil, badRequest(
-				"No file was chosen. Choose a spreadsheet (Excel or CSV), then upload it.")
+			return nil, badRequest("No file was chosen. Choose a spreadsheet (Excel or CSV), then upload it.")
 		}
 		return &upload{part, shortened(name, 200), v}, nil
 	}
@@ -229,7 +210,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: ofUpload((*Site).columnsPage)},
 	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: ofUnchanged((*Site).changeColumnMapping)},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: ofUnchanged((*Site).quoteAgain)},
-	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: (*Site).submit},
+	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: ofUnchanged((*Site).submit)},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: ofUpload((*Site).deleteUpload)},
 	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
 }
@@ -347,10 +328,11 @@ func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
 
 // quoteAgain prepares and quotes an upload again.
 func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
-	switch submitted, err := s.isOpen(v.ctx(), u.Batch); {
-	case err != nil:
+	submitted, err := s.isOpen(v.ctx(), u.Batch)
+	if err != nil {
 		return err
-	case submitted: // its rows and cost stay as they are during the approval
+	}
+	if submitted { // its rows and cost stay as they are during the approval
 		return v.alreadySubmitted(u.Batch)
 	}
 	s.queue.forget(u.ID)
@@ -363,40 +345,20 @@ func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// errSubmitStale refuses to submit a spreadsheet that changed after the page was shown.
-var errSubmitStale = &httpError{
-	http.StatusConflict, "Someone changed the spreadsheet in the meantime",
-	"Nothing was submitted, and nothing was ordered. Every saved change is kept. Go back, refresh the page, and " +
-		"review the rows and the cost before you submit again.",
-}
-
 // submit submits a prepared batch: its orders are placed, or wait for a second
 // person.
-func (s *Site) submit(v *request) error {
-	err := s.submitUpload(v)
-	if errors.Is(err, ledger.ErrStale) {
-		return errSubmitStale
-	}
-	return err
-}
-
-func (s *Site) submitUpload(v *request) error {
-	u, err := s.findUnchanged(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) submit(v *request, u ledger.Upload) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
 	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if b.Canceled {
-		return v.leadTo("/batches/"+b.ID, "warn", "%s. Nothing was sent. An operator can make its canceled rows ready again.",
-			report.CanceledText(b))
-	}
-	if b.Open {
+	case b.Canceled:
+		return v.leadTo("/batches/"+b.ID, "warn", "%s. Nothing was sent. An operator can make its canceled rows ready "+
+			"again.", report.CanceledText(b))
+	case b.Open:
 		return v.alreadySubmitted(b.ID)
 	}
 	was, err := quoteOf(u)
@@ -422,36 +384,33 @@ func (s *Site) submitUpload(v *request) error {
 			return fmt.Errorf("keep the quote: %w", err)
 		}
 		err = s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
-		if errors.Is(err, ledger.ErrNotPrepared) {
+		switch {
+		case errors.Is(err, ledger.ErrNotPrepared):
 			return ledger.ErrStale
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
-		return v.leadTo("/sheets/"+u.ID+"/approve", "warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
-			q.TotalText())
+		return v.leadTo("/sheets/"+u.ID+"/approve", "warn", "The cost changed to %s. Nothing was sent. Review the cost "+
+			"summary, then submit again.", q.TotalText())
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return v.alreadySubmitted(u.Batch)
 	}
-	if err != nil {
-		return err
-	}
+	said := "Submitted. The orders are being placed."
 	if waits {
-		v.flash("ok", "Submitted for approval. Nothing is sent before it is approved. Approvers see it under "+
-			"actions needed, and get a message with a link where notifications are set up.")
-	} else {
-		v.flash("ok", "Submitted. The orders are being placed.")
+		said = "Submitted for approval. Nothing is sent before it is approved. Approvers see it under actions needed, " +
+			"and get a message with a link where notifications are set up."
 	}
-	return v.redirect("/batches/" + u.Batch)
+	return v.done(err, "/batches/"+u.Batch, "%s", said)
 }
 
 // alreadySubmitted leads to the batch that a spreadsheet was submitted as. A draft of
 // it stays: an approver may send it back, and an old one is pruned.
 func (v *request) alreadySubmitted(batch string) error {
-	return v.leadTo("/batches/"+batch, "note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
+	return v.leadTo("/batches/"+batch, "note",
+		"This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
 }
 
 var errDeleteSubmitted = &httpError{
@@ -461,29 +420,19 @@ var errDeleteSubmitted = &httpError{
 }
 
 func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
-	note := "not submitted"
-	submitted, err := s.isOpen(v.ctx(), u.Batch)
-	if err != nil {
-		return err
-	}
-	if submitted {
-		note = "batch " + u.Batch + " stays"
-	}
-	err = s.Ledger.Uploads().Delete(v.withAudit("delete-upload", u.File, note), u.ID)
+	err := s.Ledger.Uploads().Delete(v.withAudit("delete-upload", u.File, u.Batch), u.ID)
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return errDeleteSubmitted
 	}
 	if err != nil {
 		return err
 	}
-	// A command may have opened it meanwhile: what it is now says what was ordered.
-	if submitted, err = s.isOpen(v.ctx(), u.Batch); err != nil {
-		return err
-	}
+	submitted, err := s.isOpen(v.ctx(), u.Batch)
 	if submitted {
-		return v.leadTo("/batches/"+u.Batch, "ok", "Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
+		return v.done(err, "/batches/"+u.Batch, "Deleted the upload %s. Its batch was submitted before and is not changed.",
+			u.File)
 	}
-	return v.leadTo("/", "ok", "Deleted %s. Nothing was ordered from it.", u.File)
+	return v.done(err, "/", "Deleted %s. Nothing was ordered from it.", u.File)
 }
 
 // isOpen reports whether a batch was submitted; "" and one that is gone were not.

@@ -181,7 +181,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 	if status != http.StatusConflict {
 		t.Errorf("%d", status)
 	}
-	v.wants(after, "Someone changed the spreadsheet in the meantime", "Nothing was submitted")
+	v.wants(after, "Someone else made a change", "nothing was ordered")
 	if b, err := s.Ledger.Batch(t.Context(), u.Batch); err == nil && b.Open {
 		t.Errorf("the rows before the change are bought: %+v", b)
 	}
