@@ -19,7 +19,7 @@ import (
 
 // addWaiting adds to the page of a batch what it waits to have approved.
 func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
-	p.Waits, p.Orders = true, p.Panel.Orders
+	p.Waits = true
 	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
 	p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
 	return err

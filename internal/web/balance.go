@@ -307,9 +307,6 @@ type forecastPage struct {
 	LeftOut int
 }
 
-// RunPath is the page of a run's schedule.
-func (forecastPage) RunPath(r schedule.RunCost) string { return schedulePath(r.Schedule) }
-
 func (s *Site) forecast(v *request) error {
 	days := schedule.ForecastDays
 	if text := v.r.URL.Query().Get("days"); text != "" {

@@ -35,7 +35,6 @@ type batchPage struct {
 	Mark   string // of what the page was made for: see mark
 	Steps  []step
 	Waits  bool          // an approval is waited for
-	Orders int           // that wait for it
 	Amount string        // what they cost
 	Record bool          // there is an approval to look at
 	Again  *costApproval // rows that wait for an approval of their own
@@ -44,13 +43,10 @@ type batchPage struct {
 	Original    *ledger.Batch  // the batch that it corrects, or nil
 	Corrections []ledger.Batch // whose rows are among the results
 
-	Hands   bool // the reader may pause it
-	Left    int  // rows that are not answered yet
-	Back    int  // rows that a cancellation takes back, as far as is known
-	Stay    int  // rows that it cannot
-	Refused int  // rows that may be tried again
-	Correct int  // rows that a correction can help
-	List    *rowList
+	Hands bool // the reader may pause it
+	Back  int  // rows that a cancellation takes back, as far as is known
+	Stay  int  // rows that it cannot
+	List  *rowList
 }
 
 // findBatch finds the batch of an address. A part of an id, which the commands
@@ -79,11 +75,8 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	}
 	p.Mark = mark(p.Panel)
 	c := p.Panel.Counts
-	p.Left = p.Panel.Left()
 	p.Back = c[filing.Ready]
 	p.Stay = c[filing.Placing] + c[filing.Placed] + c[filing.Uncertain]
-	p.Refused = c[filing.Rejected]
-	p.Correct = p.Panel.ToCorrect()
 	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
@@ -94,7 +87,7 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 		p.Steps = steps(2)
 		err = errors.Join(err, s.addWaiting(v, p))
-	} else if p.Left == 0 {
+	} else if p.Panel.Done() {
 		p.Steps = steps(4)
 		last := &p.Steps[len(p.Steps)-1]
 		last.Partial = p.Panel.Uncertain()+p.Panel.ToCorrect()+p.Panel.Summary.Filings.Exceptions > 0
@@ -240,17 +233,6 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 const addFunds = "No row is lost. Add funds at the filing service, then resume the batch."
 
 const topUp = "No row is lost. Top up at the filing service, then record the deposit: sending starts again right away."
-
-// Pace is how fast rows are placed; "" where that is not known, or none is.
-func (p *panel) Pace() string {
-	if p.Rate <= 0 || p.Done() {
-		return ""
-	}
-	if p.Rate < 1 {
-		return fmt.Sprintf("%.0f a minute", 60*p.Rate)
-	}
-	return fmt.Sprintf("%.0f a second", p.Rate)
-}
 
 // Say is the panel in a sentence, for those who listen.
 func (p *panel) Say() string {

@@ -200,27 +200,17 @@ func noService(err error) error {
 		sentence(err.Error()) + " Nothing was changed. Ask an operator to set it up."}
 }
 
-// noDocument says why there is no document, where the service has said it.
-func noDocument(err error) error {
-	switch {
-	case errors.Is(err, filingapi.ErrNotFound):
-		return &httpError{http.StatusNotFound, "The filing service no longer has this document",
-			"Check the company's dashboard."}
-	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return &httpError{http.StatusBadGateway, "The filing service does not respond",
-			"The document was not downloaded. Try again in a minute."}
-	}
-	return err
-}
-
 // passOn fetches a document and sends it to the reader.
 func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
 	return inFolder(func(dir string) error {
 		var got documents.Outcome
 		err := s.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o })
 		switch {
+		case errors.Is(err, filingapi.ErrNotFound):
+			return &httpError{http.StatusNotFound, "The filing service no longer has this document",
+				"Check the company's dashboard."}
 		case err != nil:
-			return noDocument(err)
+			return err
 		case got.Err != nil:
 			return &httpError{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
 		}

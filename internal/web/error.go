@@ -56,6 +56,8 @@ var (
 var (
 	invalidInput   = httpError{Status: http.StatusUnprocessableEntity, Title: "Invalid input"}
 	nothingChanged = httpError{Status: http.StatusUnprocessableEntity, Title: "Nothing was changed"}
+	noAnswer       = httpError{http.StatusBadGateway, "The filing service does not respond",
+		"Nothing was changed or downloaded. Try again in a minute."}
 )
 
 // known are the errors of other packages that a reader can act on. An answer without a
@@ -110,6 +112,8 @@ var known = []struct {
 	{schedule.ErrCompanyList, invalidInput},
 	{filingapi.ErrKeyRefused, httpError{http.StatusBadGateway, "The filing service rejects the API key",
 		"Nothing was sent. An operator must correct FILING_API_KEY."}},
+	{filingapi.ErrBusy, noAnswer},
+	{filingapi.ErrUnavailable, noAnswer},
 }
 
 // showError answers a request with the page of an error, or with its text if a script

@@ -53,10 +53,9 @@ func (c *gridChange) size() (n int) {
 // changedInclude is a row that was excluded or included, or a remark on it that was
 // overruled.
 type changedInclude struct {
-	Sheet  string `json:"sheet,omitempty"` // empty in a CSV
-	Row    int    `json:"row"`
-	Remark string `json:"remark,omitempty"`
-	Before string `json:"before,omitempty"` // who had excluded it; empty for no one
+	At importer.RowAt `json:"at"`
+	// Before is who had excluded it; empty for no one.
+	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
@@ -574,7 +573,7 @@ func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 	} else {
 		delete(e.kept.Excluded, at)
 	}
-	e.change.Rows = append(e.change.Rows, changedInclude{at.Sheet, at.Row, at.Remark, before, by})
+	e.change.Rows = append(e.change.Rows, changedInclude{at, before, by})
 }
 
 // record adds the change to those that are kept.
@@ -601,7 +600,7 @@ func (e *gridEditor) record(now time.Time) {
 func (e *gridEditor) label() string {
 	n, rows := len(e.change.Cells), len(e.change.Rows)
 	switch {
-	case n == 0 && e.change.Rows[0].Remark != "":
+	case n == 0 && e.change.Rows[0].At.Remark != "":
 		return text.Count(rows, "row") + " to be filed anyway"
 	case n == 0 && e.change.Rows[0].After == "":
 		return text.Count(rows, "row") + " included"
@@ -682,9 +681,8 @@ func (e *gridEditor) undo(number int) error {
 		}
 	}
 	for _, row := range c.Rows {
-		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row, Remark: row.Remark}
-		if e.kept.Excluded[at] == row.After {
-			e.excludeAt(at, row.Before)
+		if e.kept.Excluded[row.At] == row.After {
+			e.excludeAt(row.At, row.Before)
 		}
 	}
 	c.Undone = true

@@ -31,7 +31,6 @@ var scheduleRoutes = []route{
 // listedSchedule is a schedule in the list of schedules.
 type listedSchedule struct {
 	schedule.Summary
-	Path   string
 	Words  string // when it runs
 	Broken string // why its company list cannot be filed
 	// what keeps its next run from filing rows; nil for nothing, or where a list is long
@@ -90,7 +89,7 @@ func (s *Site) loadListedSchedule(ctx context.Context, se ledger.Schedule) (list
 	if err != nil {
 		return listedSchedule{}, err
 	}
-	listed := listedSchedule{Summary: line, Path: schedulePath(se.Name), Words: o.Words()}
+	listed := listedSchedule{Summary: line, Words: o.Words()}
 	if line.Last == "" {
 		listed.Broken = line.State
 		return listed, nil
@@ -139,7 +138,6 @@ func (s *Site) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, erro
 // schedulePage is the page of a schedule.
 type schedulePage struct {
 	Season   ledger.Schedule
-	Path     string
 	Options  schedule.Options
 	Next     []season.Run
 	Broken   string // why its company list cannot be filed
@@ -190,7 +188,7 @@ const runsOnPage = 10
 // rejected.
 func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
-	p := &schedulePage{Season: se, Path: schedulePath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
+	p := &schedulePage{Season: se, Refused: refused, MiB: s.MaxUpload >> 20}
 	var err error
 	if p.Options, err = schedule.DecodeOptions(se); err != nil {
 		return err
@@ -298,7 +296,6 @@ func (s *Site) replaceCompanyList(v *request) error {
 type runPreview struct {
 	schedule.Preview
 	Season ledger.Schedule
-	Path   string
 	Waits  bool   // its batch waits for approval
 	Look   string // identifies the plan that is shown
 	Why    string // why it cannot run now
@@ -314,7 +311,7 @@ func describeRun(r schedule.Preview) string {
 }
 
 func (s *Site) previewRun(v *request, se ledger.Schedule) (*runPreview, error) {
-	p := &runPreview{Season: se, Path: schedulePath(se.Name), Waits: se.Approval}
+	p := &runPreview{Season: se, Waits: se.Approval}
 	var policy ledger.Policy
 	err := errors.Join(
 		load(&policy)(s.Ledger.Approvals().Policy(v.ctx())),
@@ -360,7 +357,7 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		return v.leadTo(p.Path+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the "+
+		return v.leadTo(schedulePath(se.Name)+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the "+
 			"plan, then run it.", count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
 	// A run that has begun is finished even if the browser leaves.

@@ -72,6 +72,7 @@ var functions = template.FuncMap{
 	"once":         onceField,
 	"short":        shortCost,
 	"companyPath":  companyPath,
+	"schedulePath": schedulePath,
 	"clientPath":   clientPath,
 	"event":        eventName,
 	"add":          func(a, b int) int { return a + b },

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
@@ -219,15 +218,6 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 	return text
 }
 
-// resolveError answers a decision that could not be checked.
-func resolveError(err error) error {
-	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrUnavailable) {
-		return &httpError{http.StatusBadGateway, "The filing service does not respond",
-			"No row was resolved. The company must be looked up first. Try again in a minute."}
-	}
-	return err
-}
-
 // dashboard redirects to the dashboard of a row's company. The link signs in
 // anyone who has it, so it is requested only when needed and never stored.
 func (s *Site) dashboard(v *request, b ledger.Batch) error {
@@ -329,7 +319,7 @@ func (s *Site) showDecisions(v *request, b ledger.Batch, decisions []resolve.Dec
 func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
 	plan, err := v.resolver().Plan(v.ctx(), b.ID, decisions)
 	if err != nil {
-		return nil, resolveError(err)
+		return nil, err
 	}
 	p := &decisionsPage{Batch: b, Plan: plan, Effect: resolve.EffectOf(plan.Resolutions)}
 	if p.After, err = s.Ledger.Balance(v.ctx()); err != nil {
