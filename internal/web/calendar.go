@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"html/template"
-	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -41,10 +40,10 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 	}
 	var err error
 	if a.From, a.To, err = season.ParseSpan(ask.Get("from"), ask.Get("to"), a.Today); err != nil {
-		return a, fmt.Errorf("%w: give days such as %s", err, a.Today)
+		return a, badRequest("%s", sentence(fmt.Sprintf("%s: give days such as %s", err, a.Today)))
 	}
 	if a.To.After(a.From.AddDays(longestSpan)) {
-		return a, fmt.Errorf("from %s to %s is too long: ask for three years at most", a.From, a.To)
+		return a, badRequest("From %s to %s is too long. Choose three years at most.", a.From, a.To)
 	}
 	return a, nil
 }
@@ -116,7 +115,6 @@ type calendarPage struct {
 	Lines []calendarLine
 	Pager pager
 	CSV   string
-	Error string
 }
 
 type calendarLine struct {
@@ -133,11 +131,10 @@ const dueOnPage = 100
 
 func (s *Site) calendarPage(v *request) error {
 	a, err := v.calendarAsk()
-	status, p := http.StatusOK, &calendarPage{}
 	if err != nil {
-		status, p.Error = http.StatusUnprocessableEntity, sentence(err.Error())
-		a = calendarAsk{From: a.Today, To: a.Today.AddMonths(12), Today: a.Today}
+		return err
 	}
+	p := new(calendarPage)
 	if p.calendarView, err = s.calendar(v, a); err != nil {
 		return err
 	}
@@ -160,7 +157,7 @@ func (s *Site) calendarPage(v *request) error {
 	for i, e := range shown {
 		p.Lines = append(p.Lines, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
 	}
-	return v.showStatus(status, "calendar.html", "Due dates", p)
+	return v.show("calendar.html", "Due dates", p)
 }
 
 func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) dueStatus {
@@ -185,7 +182,7 @@ func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, 
 func (s *Site) calendarFile(v *request) error {
 	a, err := v.calendarAsk()
 	if err != nil {
-		return badRequest("%s", sentence(err.Error()))
+		return err
 	}
 	view, err := s.calendar(v, a)
 	if err != nil {

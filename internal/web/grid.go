@@ -86,14 +86,12 @@ type gridRow struct {
 	ServiceName string        `json:"serviceName"`
 	NameDiffers bool          `json:"nameDiffers"`
 	Excluded    bool          `json:"excluded"`
-	Cells       []any         `json:"cells"` // texts, or a secretCell
+	Cells       []any         `json:"cells"` // texts, or secretCell
 	Problems    []gridProblem `json:"problems"`
 }
 
 // secretCell stands for a cell that holds a Social Security number.
-type secretCell struct {
-	Secret bool `json:"secret"`
-}
+var secretCell = map[string]bool{"secret": true}
 
 type gridProblem struct {
 	Row      int               `json:"row"`    // of its sheet
@@ -419,7 +417,7 @@ func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow, bought map[int]boo
 			continue
 		}
 		if c, _ := columnAt(columns, i); c.Secret && cells[i].Text != "" {
-			row.Cells[i] = secretCell{true}
+			row.Cells[i] = secretCell
 			continue
 		}
 		row.Cells[i] = cells[i].Text

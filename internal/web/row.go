@@ -30,8 +30,8 @@ type rowPage struct {
 	Cost       rowCost
 	Understood []fact
 	Items      []rowItem
-	Attempts   []rowAttempt
-	Events     []rowEvent
+	Attempts   []ledger.Attempt
+	Events     []ledger.Event
 	Documents  []ledger.Document
 	Entries    []ledger.Entry
 	More       bool   // there are more entries than are shown
@@ -56,14 +56,8 @@ func (i rowItem) FiledAt() time.Time {
 	return at
 }
 
-type rowAttempt struct {
-	ledger.Attempt
-	Answer string
-	Class  string
-}
-
-// Took is how long the answer was waited for.
-func (a rowAttempt) Took() string {
+// timeTaken is how long the filing service took to answer, or empty if it did not.
+func timeTaken(a ledger.Attempt) string {
 	if a.Supposed || a.EndedAt.IsZero() {
 		return ""
 	}
@@ -73,13 +67,10 @@ func (a rowAttempt) Took() string {
 	return report.Spell(a.EndedAt.Sub(a.StartedAt))
 }
 
-type rowEvent struct {
-	ledger.Event
-	Body string
-}
+// stateWords is a state in words, with its CSS class.
+type stateWords struct{ Text, Class string }
 
-// eventWords are the states of an event, with their CSS classes.
-var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
+var eventStates = map[ledger.EventState]stateWords{
 	ledger.EventNew:        {"not processed yet", "ready"},
 	ledger.EventApplied:    {"applied", "placed"},
 	ledger.EventStale:      {"older than the known status", "off"},
@@ -87,9 +78,6 @@ var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
 	ledger.EventIgnored:    {"no effect here", "off"},
 	ledger.EventUnreadable: {"unreadable", "rejected"},
 }
-
-func (e rowEvent) Meaning() string { return eventWords[e.State].meaning }
-func (e rowEvent) Tone() string    { return eventWords[e.State].tone }
 
 // Field is what a column was read as; "" where it was not used.
 func (p rowPage) Field(column int) string {
@@ -142,14 +130,12 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 		item.Exception, _ = filing.ExceptionOf(i.Exception)
 		p.Items = append(p.Items, item)
 	}
-	var attempts []ledger.Attempt
-	var events []ledger.Event
 	var company string
 	err = errors.Join(
 		s.addCorrection(v, &p, row),
 		load(&company)(s.Ledger.CompanyOfRow(ctx, row.ID)),
-		load(&attempts)(s.Ledger.Attempts(ctx, row.ID)),
-		load(&events)(s.Ledger.Events().ListOf(ctx, row.ID)),
+		load(&p.Attempts)(s.Ledger.Attempts(ctx, row.ID)),
+		load(&p.Events)(s.Ledger.Events().ListOf(ctx, row.ID)),
 		load(&p.Entries)(s.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
 		load(&p.Prev)(s.rowBeside(v, b, number, -1)),
 		load(&p.Next)(s.rowBeside(v, b, number, +1)))
@@ -158,12 +144,6 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	}
 	if company != "" {
 		p.Company = companyPath(company)
-	}
-	for _, a := range attempts {
-		p.Attempts = append(p.Attempts, rowAttempt{a, text.Capital(report.AnswerText(a)), toneOf(a.Class)})
-	}
-	for _, e := range events {
-		p.Events = append(p.Events, rowEvent{e, legibleBody(e.Body)})
 	}
 	for d, err := range s.Ledger.Documents().OfRow(ctx, row.ID) {
 		if err != nil {
@@ -237,12 +217,7 @@ var attemptTones = map[filing.AnswerKind]string{
 	filing.NotSent:     "off", filing.Busy: "off", filing.NoFunds: "paused", filing.HasItem: "exists",
 }
 
-func toneOf(c filing.AnswerKind) string {
-	if tone := attemptTones[c]; tone != "" {
-		return tone
-	}
-	return "rejected"
-}
+func toneOf(a ledger.Attempt) string { return cmp.Or(attemptTones[a.Class], "rejected") }
 
 // legibleBody is the body of an event for a reader, without Social Security
 // numbers.
@@ -310,11 +285,13 @@ type absence struct{ Header, Fault string }
 
 const rowsOnPage = 50
 
-// shows are the parts of a batch that can be listed, in their order.
-var shows = []struct {
+// rowShow is a part of a batch's rows that has a tab.
+type rowShow struct {
 	name, title string
 	query       ledger.RowQuery
-}{
+}
+
+var shows = []rowShow{
 	{"", "All", ledger.RowQuery{}},
 	{"problems", "Needs attention", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Rejected}}},
 	{"ready", "Ready", ledger.RowQuery{Results: []filing.Result{filing.Ready, filing.Placing}}},
@@ -337,12 +314,7 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 		Search:  shortened(ask.Get("q"), 200),
 		Columns: b.Columns,
 	}
-	at := slices.IndexFunc(shows, func(one struct {
-		name, title string
-		query       ledger.RowQuery
-	}) bool {
-		return one.name == list.Show
-	})
+	at := slices.IndexFunc(shows, func(one rowShow) bool { return one.name == list.Show })
 	if at < 0 {
 		return nil, errNoPage
 	}
@@ -399,10 +371,11 @@ func (l *rowList) count() int {
 }
 
 func (l *rowList) path(show string, after, from int) string {
-	if after == 0 {
-		return address(l.Base, "show", show, "q", l.Search) + "#rows"
+	pairs := []string{"show", show, "q", l.Search}
+	if after > 0 {
+		pairs = append(pairs, "after", strconv.Itoa(after), "from", strconv.Itoa(from))
 	}
-	return address(l.Base, "show", show, "q", l.Search, "after", strconv.Itoa(after), "from", strconv.Itoa(from)) + "#rows"
+	return address(l.Base, pairs...) + "#rows"
 }
 
 // tallyOf counts the rows of the parts that their results tell, by the part's name.
@@ -506,9 +479,7 @@ var nameFields = []string{"company.legalName", "companyId"}
 
 // Stopped reports whether a filing of the row stopped with an exception.
 func (r listedRow) Stopped() bool {
-	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool {
-		return i.Exception != 0
-	})
+	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.Exception != 0 })
 }
 
 // secretField is the service's field of Social Security numbers.

@@ -80,6 +80,10 @@ var functions = template.FuncMap{
 	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
 	"step":         stepText,
+	"tone":         toneOf,
+	"timeTaken":    timeTaken,
+	"eventState":   func(s ledger.EventState) stateWords { return eventStates[s] },
+	"legibleBody":  legibleBody,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},
