@@ -22,8 +22,7 @@ func TestActionsOfSchedules(t *testing.T) {
 		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
 	s.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.Ask})
 	s.actionFacts.Delete("")
-	_, body := v.get("/balance")
-	v.wants(body, "Schedule old would file nothing", `href="/seasons/old">Check schedule</a>`)
+	v.wants(v.page("/balance"), "Schedule old would file nothing", `href="/seasons/old">Check schedule</a>`)
 	if _, body := s.as(ledger.Auditor).get("/"); strings.Contains(body, "Check schedule") {
 		t.Error("an auditor is asked to act")
 	}

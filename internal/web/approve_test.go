@@ -33,8 +33,7 @@ func TestApproval(t *testing.T) {
 	if strings.Contains(body, `id="approve"`) {
 		t.Error("the asker has the button")
 	}
-	_, body = preparer.get("/batches/" + batch + "/approve")
-	preparer.wants(body, "Waiting for approval", "Only an approver can approve this batch.")
+	preparer.wants(preparer.page("/batches/"+batch+"/approve"), "Waiting for approval", "Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
 	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
@@ -63,8 +62,7 @@ func TestApproval(t *testing.T) {
 			p.wants(said[i], "Nothing here waits for approval")
 		}
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{What: "approve"})
 	if len(acts) != 1 || acts[0].By != b.Approval.By || !strings.Contains(acts[0].Note, "plan "+plan) {
 		t.Errorf("%+v", acts)
 	}
@@ -93,9 +91,9 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	}
 	_, body = v.post("/batches/"+batch+"/approve", "plan", plan)
 	v.wants(body, "Approved")
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"})
-	if err != nil || len(acts) != 1 {
-		t.Errorf("%+v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "approve"})
+	if len(acts) != 1 {
+		t.Errorf("%+v", acts)
 	}
 }
 
@@ -169,13 +167,11 @@ func TestRefusedApproval(t *testing.T) {
 		t.Fatalf("%+v", back)
 	}
 	path := "/sheets/" + back[0].Upload
-	_, body := asker.get("/")
-	asker.wants(body, "was sent back: Leave out &lt;Ada&gt;.", `href="`+path+`"`)
-	_, body = asker.get(path)
+	asker.wants(asker.page("/"), "was sent back: Leave out &lt;Ada&gt;.", `href="`+path+`"`)
+	_, body := asker.get(path)
 	asker.wants(body, "Leave out &lt;Ada&gt;.", "sent it back", "Continue to approval")
 	again := asker.submit(path, body)
-	_, body = a.get("/batches/" + again + "/approve")
-	a.wants(body, "Leave out &lt;Ada&gt;.", "Approve ")
+	a.wants(a.page("/batches/"+again+"/approve"), "Leave out &lt;Ada&gt;.", "Approve ")
 
 	_, after = a.post("/batches/"+again+"/reject", "comment", "The client left.")
 	a.wants(after, "Rejected. 3 rows canceled", "The client left.")
@@ -184,13 +180,11 @@ func TestRefusedApproval(t *testing.T) {
 		b.Approval.State == ledger.ApprovalGiven {
 		t.Errorf("%+v, %v", b, err)
 	}
-	_, body = asker.get("/batches/" + again + "/approve")
-	asker.wants(body, "rejected it", "The client left.", "Canceled")
-	_, results := asker.get("/batches/" + again + "/results.csv")
-	asker.wants(results, "not approved by "+a.name+", nothing was sent: The client left.")
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "reject"})
-	if err != nil || len(acts) != 1 || acts[0].By != a.name {
-		t.Errorf("%+v, %v", acts, err)
+	asker.wants(asker.page("/batches/"+again+"/approve"), "rejected it", "The client left.", "Canceled")
+	asker.wants(asker.page("/batches/"+again+"/results.csv"), "not approved by "+a.name+", nothing was sent: The client left.")
+	acts := s.acts(ledger.AuditQuery{What: "reject"})
+	if len(acts) != 1 || acts[0].By != a.name {
+		t.Errorf("%+v", acts)
 	}
 }
 
@@ -199,10 +193,7 @@ func TestEmailIsSet(t *testing.T) {
 	s := newSite(t)
 	o, a := s.as(ledger.Operator), s.as(ledger.Approver)
 	path := "/settings/accounts/" + mustAccount(s, a.name).ID + "/email"
-	if status, _ := o.post(path, "email", "not an address"); status !=
-		http.StatusUnprocessableEntity {
-		t.Errorf("not an address: %d", status)
-	}
+	o.answers(http.StatusUnprocessableEntity, path, "email", "not an address")
 	_, body := o.post(path, "email", "vera@example.com")
 	o.wants(body, `value="vera@example.com"`)
 	if got := mustAccount(s, a.name); got.Email != "vera@example.com" {

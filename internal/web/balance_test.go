@@ -33,14 +33,13 @@ func TestDeposit(t *testing.T) {
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "deposit"})
-	if err != nil || len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
-		t.Errorf("%+v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "deposit"})
+	if len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
+		t.Errorf("%+v", acts)
 	}
 	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "note", "a fee")
 	v.wants(body, "Recorded the adjustment of -$0.50", "<dd>$2,500.00</dd>")
-	_, body = v.get("/balance?kind=declared")
-	v.wants(body, "-$0.50", "+$2,500.50", ">$2,500.00</td>")
+	v.wants(v.page("/balance?kind=declared"), "-$0.50", "+$2,500.50", ">$2,500.00</td>")
 }
 
 // What cannot be an amount is refused with the reason.
@@ -64,9 +63,7 @@ func TestNoDeposit(t *testing.T) {
 			t.Errorf("%+v: %d\n%s", c, status, body)
 		}
 	}
-	if status, _ := v.post("/balance/entries", "kind", "post", "amount", "5"); status != http.StatusForbidden {
-		t.Errorf("an entry of another kind: %d", status)
-	}
+	v.answers(http.StatusForbidden, "/balance/entries", "kind", "post", "amount", "5")
 	if book := s.book(); book.Deposits != 0 || book.Adjustments != 0 {
 		t.Errorf("%+v", book)
 	}
@@ -80,8 +77,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
 	v.submit(path, body)
-	_, body = v.get("/balance")
-	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,")
+	v.wants(v.page("/balance"), "Insufficient funds; you need", "3 queued rows", "about $1,")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "2000")
 	v.wants(body, "The balance covers the queued rows")
 	// Charges before the first deposit count.
@@ -169,9 +165,9 @@ func TestAskForFunds(t *testing.T) {
 		!strings.Contains(body, "One row is sent now") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "ask"})
-	if err != nil || len(acts) != 1 {
-		t.Errorf("%v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "ask"})
+	if len(acts) != 1 {
+		t.Errorf("%+v", acts)
 	}
 }
 
@@ -207,11 +203,9 @@ func TestBalanceOfRetries(t *testing.T) {
 	if strings.Contains(body, "2 requests") || strings.Contains(body, "The balance covers the queued rows") {
 		t.Errorf("it shows what changes nothing, or contradicts itself\n%s", body)
 	}
-	_, body = v.get("/balance?kind=all")
-	v.wants(body, "2 requests", "Released", "+"+first.Cost.Amount.Dollars(), "row 2 of")
+	v.wants(v.page("/balance?kind=all"), "2 requests", "Released", "+"+first.Cost.Amount.Dollars(), "row 2 of")
 	answer(filing.Answer{Kind: filing.Refused, Status: http.StatusUnprocessableEntity})
-	_, body = v.get("/balance?kind=void")
-	v.wants(body, "3 requests", "1 entry")
+	v.wants(v.page("/balance?kind=void"), "3 requests", "1 entry")
 	for _, none := range []string{"kind=post", "kind=all&q=no+such+company"} {
 		v.wants(v.page("/balance?"+none), "No entries match")
 	}
@@ -229,8 +223,8 @@ func TestBalanceOfRetries(t *testing.T) {
 	if _, csv = v.get("/balance.csv?kind=declared"); strings.Contains(csv, "Released") {
 		t.Errorf("the CSV is not filtered\n%s", csv)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download"})
-	if err != nil || len(acts) != 2 {
-		t.Errorf("%+v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "download"})
+	if len(acts) != 2 {
+		t.Errorf("%+v", acts)
 	}
 }

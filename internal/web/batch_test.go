@@ -61,8 +61,7 @@ func TestBatchPage(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.submit(path, body)
-	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "No worker", "No worker is running",
+	v.wants(v.page("/batches/"+batch), "clients.csv", "No worker", "No worker is running",
 		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
 		">Pause batch<")
 	s.place()
@@ -74,9 +73,7 @@ func TestBatchPage(t *testing.T) {
 	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")
 	}
-	if status, _ := v.get("/batches/" + batch[:4]); status != http.StatusNotFound {
-		t.Errorf("a part of an ID: %d", status)
-	}
+	v.gives(http.StatusNotFound, "/batches/"+batch[:4])
 	orders := s.orders(batch)
 	s.tell(s.service.Raise(t.Context(), orders[0], 482))
 	s.tell(s.service.Advance(t.Context(), orders[1], "filed"))

@@ -14,22 +14,19 @@ import (
 func TestChargesPage(t *testing.T) {
 	s := newSite(t)
 	v, reader := s.as(ledger.Preparer, ledger.Operator), s.as(ledger.Auditor)
-	_, body := v.get("/charges")
-	v.wants(body, "No charges yet")
+	v.wants(v.page("/charges"), "No charges yet")
 	path, body := v.sheet("clients.csv", clientsOfTwo+"comp_3,Quay LLC,DE,2026,ana@example.com,\n")
 	batch := v.submit(path, body)
 	s.place()
 	s.answered(batch)
-	_, body = reader.get("/charges")
-	v.wants(body, "Acme", "Harbor Light", "No client", "&lt;b&gt;Birch&lt;/b&gt; Inc", "Annual report 2026",
+	v.wants(reader.page("/charges"), "Acme", "Harbor Light", "No client", "&lt;b&gt;Birch&lt;/b&gt; Inc", "Annual report 2026",
 		"/batches/"+batch+"/rows/2", `about `+s.book().Posted.Dollars())
 	_, body = v.get("/charges?client=ACME")
 	v.wants(body, "Birch")
 	if strings.Contains(body, "Quay LLC") {
 		t.Error("the charges of another client are shown")
 	}
-	_, body = v.get("/charges?client=Nobody")
-	v.wants(body, "No charges for this client")
+	v.wants(v.page("/charges?client=Nobody"), "No charges for this client")
 
 	status, body := reader.get("/charges.csv?month=all")
 	if status != http.StatusOK {
@@ -50,8 +47,6 @@ func TestChargesPage(t *testing.T) {
 		t.Errorf("the workbook: %d, %d bytes", status, len(body))
 	}
 	for _, path := range []string{"/charges?month=March", "/charges.csv?month=2020-01", "/charges.pdf"} {
-		if status, _ := reader.get(path); status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, status)
-		}
+		reader.gives(http.StatusNotFound, path)
 	}
 }

@@ -42,6 +42,9 @@ func TestCorrectOnce(t *testing.T) {
 	path := "/sheets/" + uploads[0].ID
 	v.prepared(path, gridMark)
 	page := v.grid(path, "?show=all")
+	if page.Counts.Warnings != 1 || page.Rows[0].Problems[0].Rule != "row.refused-before" {
+		t.Errorf("%+v", page.Rows[0])
+	}
 	row := page.Rows[len(page.Rows)-1].Row // that of comp_3
 	year := -1
 	for _, c := range page.Columns {
@@ -51,18 +54,13 @@ func TestCorrectOnce(t *testing.T) {
 	}
 	v.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":%d,"column":%d,"text":"2026"}]}`, row, year))
 	body = v.prepared(path, gridMark)
-	_, waits := v.get("/batches/" + batch + "/rows/4")
-	v.wants(waits, "A correction of this row is not approved yet.")
+	v.wants(v.page("/batches/"+batch+"/rows/4"), "A correction of this row is not approved yet.")
 	correction := v.submit(path, body)
 	s.answered(correction)
-	_, body = v.get("/batches/" + batch)
-	v.wants(body, `href="/batches/`+correction+`"`, "<b>3</b> placed")
-	_, body = v.get("/batches/" + correction)
-	v.wants(body, `href="/batches/`+batch+`"`, "<b>2</b> placed")
-	_, body = v.get("/batches/" + batch + "/rows/4")
-	v.wants(body, "This row was corrected.", `href="/batches/`+correction+`/rows/`, `href="?uploaded"`)
-	_, body = v.get("/batches/" + batch + "/rows/4?uploaded")
-	v.wants(body, "two digits")
+	v.wants(v.page("/batches/"+batch), `href="/batches/`+correction+`"`, "<b>3</b> placed")
+	v.wants(v.page("/batches/"+correction), `href="/batches/`+batch+`"`, "<b>2</b> placed")
+	v.wants(v.page("/batches/"+batch+"/rows/4"), "This row was corrected.", `href="/batches/`+correction+`/rows/`, `href="?uploaded"`)
+	v.wants(v.page("/batches/"+batch+"/rows/4?uploaded"), "two digits")
 	if _, body := v.get("/batches/" + batch + "/rows/2"); strings.Contains(body, "corrected") {
 		t.Errorf("a row that was placed at once:\n%s", body)
 	}
@@ -74,12 +72,9 @@ func TestDismissRows(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
 	batch := s.refused(v)
-	_, body := v.get("/batches/" + batch)
-	v.wants(body, "Dismiss 2 rows</button>")
-	if status, _ := v.post("/batches/"+batch+"/dismiss", "rows", "1"); status != http.StatusConflict {
-		t.Errorf("another number of rows than was seen: %d", status)
-	}
-	_, body = v.post("/batches/"+batch+"/dismiss", "rows", "2")
+	v.wants(v.page("/batches/"+batch), "Dismiss 2 rows</button>")
+	v.answers(http.StatusConflict, "/batches/"+batch+"/dismiss", "rows", "1")
+	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
 	v.wants(body, "Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
 	if _, body = v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
 		t.Errorf("they still need action:\n%s", body)
@@ -89,8 +84,7 @@ func TestDismissRows(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 	for number, reason := range map[int]string{3: "422", 4: "two digits"} {
-		_, body := v.get(fmt.Sprintf("/batches/%s/rows/%d", batch, number))
-		v.wants(body, "dismissed by "+v.name, reason)
+		v.wants(v.page(fmt.Sprintf("/batches/%s/rows/%d", batch, number)), "dismissed by "+v.name, reason)
 	}
 	v.post("/batches/" + batch + "/retry")
 	if counts, err = s.Ledger.Counts(t.Context(), batch); err != nil || counts[filing.Skipped] != 2 {

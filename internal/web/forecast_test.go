@@ -12,8 +12,7 @@ import (
 func TestForecast(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
-	_, body := v.get("/balance/forecast")
-	v.wants(body, "The schedules place no order until", "Nothing to pay for")
+	v.wants(v.page("/balance/forecast"), "The schedules place no order until", "Nothing to pay for")
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "florida",
 		File: "list.csv",
@@ -24,14 +23,10 @@ func TestForecast(t *testing.T) {
 	})
 	s.must(err)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 100_00, ""))
-	_, body = v.get("/balance")
-	v.wants(body, `href="/balance/forecast"`)
-	_, body = v.get("/balance/forecast?days=365")
-	v.wants(body, "Have about $327.50 available by", "$227.50 more than now", ">florida</bdi>",
+	v.wants(v.page("/balance"), `href="/balance/forecast"`)
+	v.wants(v.page("/balance/forecast?days=365"), "Have about $327.50 available by", "$227.50 more than now", ">florida</bdi>",
 		`href="/seasons/florida"`, `<option value="365" selected>`)
 	for _, days := range []string{"0", "367", "x"} {
-		if status, _ := v.get("/balance/forecast?days=" + days); status != http.StatusUnprocessableEntity {
-			t.Errorf("%s days: %d", days, status)
-		}
+		v.gives(http.StatusUnprocessableEntity, "/balance/forecast?days="+days)
 	}
 }

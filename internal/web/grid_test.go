@@ -152,8 +152,7 @@ func TestGridMergesByCell(t *testing.T) {
 	if page := paula.grid(path, ""); page.Version != second.Version || page.Rows[2].Cells[4] != "2025" {
 		t.Errorf("%+v", page)
 	}
-	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
-	s.must(err)
+	u := s.draftOf(path)
 	if c, err := correctionsOf(u); err != nil || len(c.Edits) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -189,28 +188,6 @@ func TestGridGroupFix(t *testing.T) {
 	undone := v.change(path, `{"id":"%s","undo":0,"shown":[2]}`)
 	if undone.Changed != 2 || undone.Rows[0].Cells[4] != "25" {
 		t.Errorf("%+v", undone)
-	}
-}
-
-// An excluded row is skipped in someone's name, in the grid and in the batch.
-func TestGridExcludes(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", faultySheet)
-	done := v.change(path, `{"id":"%s","exclude":[5],"shown":[5]}`)
-	if r := done.Rows[0]; !r.Excluded || r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
-		t.Fatalf("%+v", r)
-	}
-	v.prepared(path, gridMark)
-	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
-	s.must(err)
-	rows, _, err := s.Ledger.ListRows(t.Context(), ledger.RowQuery{Batch: u.Batch, Limit: 10})
-	s.must(err)
-	if r := rows[3]; r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
-		t.Errorf("%+v", r)
-	}
-	if back := v.change(path, `{"id":"%s","include":[5],"shown":[5]}`); back.Rows[0].Excluded {
-		t.Errorf("%+v", back.Rows[0])
 	}
 }
 
@@ -273,8 +250,7 @@ func TestGridCorrectsSecrets(t *testing.T) {
 	if done.Changed != 2 || len(done.Conflicts) != 0 {
 		t.Fatalf("%+v", done)
 	}
-	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
-	s.must(err)
+	u := s.draftOf(path)
 	if c, err := correctionsOf(u); err != nil || len(c.Edits) != 2 || c.Edits[0].Text != "219-09-1120" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -319,8 +295,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
 	send(v, `{"preview":true,`+missing)
 	send(v, `{"id":"%s",`+missing)
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "correct"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{What: "correct"})
 	labels := fmt.Sprint(acts)
 	for _, body := range []string{answers, labels} {
 		if strings.Contains(body, "219-09-1120") || strings.Contains(body, "219091120") {
@@ -566,26 +541,6 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 	}
 }
 
-// Rows that the filing service refused come with its reason.
-func TestGridRefused(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422})
-	path, body := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
-		"comp_1,Acme LLC,a@example.com,DE,2026\n")
-	batch := v.submit(path, body)
-	s.place()
-	s.answered(batch)
-	v.post("/batches/" + batch + "/correct")
-	uploads, err := s.Ledger.Uploads().List(t.Context())
-	s.must(err)
-	page := v.grid("/sheets/"+uploads[0].ID, "")
-	if len(page.Rows) != 1 || len(page.Rows[0].Problems) != 1 ||
-		page.Rows[0].Problems[0].Rule != "row.refused-before" || page.Counts.Warnings != 1 {
-		t.Fatalf("%+v", page.Rows)
-	}
-}
-
 // A row that is excluded on one sheet of a file is not excluded on another one.
 func TestExclusionsStayOnTheirSheet(t *testing.T) {
 	s := newSite(t)
@@ -611,7 +566,10 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 		}
 	}
 	read("June")
-	v.change(path, `{"id":"%s","exclude":[3],"shown":[3]}`)
+	done := v.change(path, `{"id":"%s","exclude":[3],"shown":[3]}`)
+	if r := done.Rows[0]; r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
+		t.Errorf("%+v", r)
+	}
 	excluded(true)
 	read("July")
 	excluded(false)

@@ -38,28 +38,22 @@ func TestTextsThatAreNone(t *testing.T) {
 	for _, bad := range []string{"%00", "%ff", "a%c0%80"} {
 		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404,
 			"/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
-			if status, _ := v.get(path); status != want {
-				t.Errorf("GET %s: %d, want %d", path, status, want)
-			}
+			v.gives(want, path)
 		}
 		text, _ := url.QueryUnescape(bad)
 		if status, _ := s.nobody().send("/sign-in",
 			url.Values{"name": {text}}); status != http.StatusForbidden {
 			t.Errorf("sign in as %s: %d", bad, status)
 		}
-		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "note",
-			text); status != http.StatusForbidden {
-			t.Errorf("a note %s: %d", bad, status)
-		}
+		v.answers(http.StatusForbidden, "/balance/entries", "kind", "deposit", "amount", "5", "note",
+			text)
 		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "once",
 			text); status != http.StatusForbidden {
 			t.Errorf("a sheet from a form with %s: %d", bad, status)
 		}
 	}
-	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "once",
-		strings.Repeat("o", 10_000)); status != http.StatusForbidden {
-		t.Errorf("an endless name of a form: %d", status)
-	}
+	v.answers(http.StatusForbidden, "/balance/entries", "kind", "deposit", "amount", "5", "once",
+		strings.Repeat("o", 10_000))
 	if status, _ := s.nobody().send("/sign-in",
 		url.Values{"name": {strings.Repeat("n", 100_000)}}); status != http.StatusForbidden {
 		t.Errorf("an endless name of somebody: %d", status)
@@ -98,8 +92,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	v.wants(body, "/enter?link=")
 	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
 	v.wants(body, "This was already done")
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Of: "ana"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{Of: "ana"})
 	if len(acts) != 1 || acts[0].What != "account-link" {
 		t.Errorf("%+v", acts)
 	}
@@ -124,8 +117,7 @@ func TestSentAgainAfterItBrokeOff(t *testing.T) {
 		t.Errorf("at %s", at)
 	}
 	v.wants(body, "This was already done")
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "upload"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{What: "upload"})
 	if len(acts) != 1 || acts[0].Of != "b.csv" {
 		t.Errorf("%+v", acts)
 	}
@@ -165,8 +157,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "change-mapping"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{What: "change-mapping"})
 	if len(acts) != 1 || !strings.Contains(acts[0].Note, "saved for these headers") {
 		t.Errorf("%+v", acts)
 	}
@@ -214,10 +205,8 @@ func TestWhoMadeALink(t *testing.T) {
 		t.Errorf("not signed in\n%s", body)
 	}
 	const note = "signed in with a link from <bdi>ana</bdi>"
-	_, body = ana.get("/settings")
-	ana.wants(body, note)
-	_, body = leo.get("/security")
-	leo.wants(body, "You signed in with a link from <bdi>ana</bdi>")
+	ana.wants(ana.page("/settings"), note)
+	leo.wants(leo.page("/security"), "You signed in with a link from <bdi>ana</bdi>")
 	_, err := s.Ledger.Accounts().BeginSession(t.Context(), "leo", ledger.SignIn{Life: time.Hour, OwnWay: true})
 	s.must(err)
 	if _, body := ana.get("/settings"); strings.Contains(body, note) {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
-	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // way is one way on the page to an order, on which one person alone tries to have it
@@ -24,24 +22,13 @@ type way struct {
 // walk is a site with a person who has every role and others who have one.
 type walk struct {
 	*testSite
-	// later is how far the clock of the schedules is ahead.
-	later  time.Duration
 	one    *visitor
 	second *visitor // an approver
 	helper *visitor // a preparer
 }
 
 func newWalk(t *testing.T) *walk {
-	w := &walk{}
-	w.testSite = newSite(t, func(c *Config) {
-		c.Seasons = schedule.New(schedule.Config{
-			Ledger: c.Ledger,
-			Quoter: c.Ask,
-			By:     "a schedule",
-			Log:    c.Log,
-			Now:    func() time.Time { return time.Now().Add(w.later) },
-		})
-	})
+	w := &walk{testSite: newSite(t)}
 	w.one, w.second, w.helper = w.as(ledger.Roles...), w.as(ledger.Approver), w.as(ledger.Preparer)
 	w.place()
 	return w
@@ -99,24 +86,6 @@ func (w *walk) submits(v *visitor, company string) string {
 	return v.submit(path, body)
 }
 
-// adds has someone add a schedule on the page.
-func (w *walk) adds(v *visitor, name string, roster []byte) {
-	w.Helper()
-	status, body, _ := v.upload("/seasons", "roster.csv", roster, "name", name, "when", "date",
-		"month", "1", "day", "15", "time", "06:00", "zone", "UTC",
-		"year", "this", "product", "annual-report", "approval", "no")
-	if status != http.StatusOK {
-		w.Fatalf("%d\n%s", status, body)
-	}
-}
-
-// clock has a year go by, and the schedules run.
-func (w *walk) clock() {
-	w.Helper()
-	w.later += 366 * 24 * time.Hour
-	w.must(w.Seasons.RunDue(w.Context()))
-}
-
 // sentBack has a person send a batch back.
 func (w *walk) sentBack(batch string, v *visitor) {
 	w.Helper()
@@ -126,7 +95,8 @@ func (w *walk) sentBack(batch string, v *visitor) {
 	}
 }
 
-// ways are the ways on the page on which it says who took part.
+// ways are the ways on the page on which it says who took part, but for company lists: the ledger's tests
+// have those.
 var ways = []way{
 	{
 		name: "upload",
@@ -161,25 +131,6 @@ var ways = []way{
 			path, body := w.one.sheet("a.csv",
 				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 			w.helper.submit(path, body)
-		},
-	},
-	{
-		name: "schedule, by the clock",
-		one:  func(w *walk) { w.adds(w.one, "de", companyListOf("Ada LLC")); w.clock() },
-	},
-	{
-		name: "company list, by the clock",
-		before: func(w *walk) {
-			w.policy(ledger.Policy{}) // it was made when no one had to approve
-			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
-			w.clock()
-			w.drain()
-		},
-		one: func(w *walk) {
-			_, body := w.one.get("/seasons/de")
-			w.one.upload("/seasons/de/roster", "new.csv", companyListOf("Ada LLC", "Bea LLC"), "version",
-				hidden(body, "version"))
-			w.clock()
 		},
 	},
 	{
@@ -226,7 +177,7 @@ var ways = []way{
 
 // Under the policy one person alone, whatever roles they have, has no order sent in any
 // way on which the page says who took part; with a second person it is sent. The ledger's
-// tests prove the same for rows that are sent again and for links between accounts.
+// tests prove the same for rows that are sent again, for company lists and for links between accounts.
 func TestNobodyPlacesAlone(t *testing.T) {
 	policy := ledger.Policy{Second: true, From: money.Cents(1)}
 	for _, way := range ways {

@@ -54,8 +54,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	s, p := provided(t)
 	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"ops"}})
 	v := s.nobody()
-	_, body := v.get("/sign-in?to=/sessions")
-	v.wants(body, `href="/sign-in/provider?to=%2fsessions"`)
+	v.wants(v.page("/sign-in?to=/sessions"), `href="/sign-in/provider?to=%2fsessions"`)
 	status, body := v.arrive()
 	if v.wants(body, "ana@example.com", "operator"); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
@@ -71,15 +70,10 @@ func TestSignInByTheProvider(t *testing.T) {
 	a := mustAccount(s, "ana@example.com")
 
 	// The provider says what the account may do: no one here does.
-	_, body = v.get("/settings")
-	v.wants(body, "from the groups at "+p.URL)
-	if status, _ := v.post("/settings/accounts/"+a.ID, "role", "operator", "role",
-		"approver"); status != http.StatusConflict {
-		t.Errorf("give it a role: %d", status)
-	}
-	if status, _ := v.post("/security/passkeys/challenge"); status != http.StatusForbidden {
-		t.Errorf("a passkey for it: %d", status)
-	}
+	v.wants(v.page("/settings"), "from the groups at "+p.URL)
+	v.answers(http.StatusConflict, "/settings/accounts/"+a.ID, "role", "operator", "role",
+		"approver")
+	v.answers(http.StatusForbidden, "/security/passkeys/challenge")
 	if _, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), a.ID, flowLife); !errors.Is(err, ledger.ErrManaged) {
 		t.Errorf("a link to it: %v", err)
 	}
@@ -136,16 +130,12 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 	if status, body := v.get(back); status != http.StatusOK || !isSignedIn(body) {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if status, _ := v.get(back); status != http.StatusGone {
-		t.Errorf("again: %d", status)
-	}
+	v.gives(http.StatusGone, back)
 	if status, _ := s.nobody().get(ProviderCallback + "?code=x&state=x"); status != http.StatusGone {
 		t.Errorf("of nobody: %d", status)
 	}
 	fresh, _ := begin()
-	if status, _ := fresh.get(ProviderCallback + "?error=access_denied"); status != http.StatusForbidden {
-		t.Errorf("declined: %d", status)
-	}
+	fresh.gives(http.StatusForbidden, ProviderCallback+"?error=access_denied")
 	p.Lie(signintest.Lies{Claims: func(c map[string]any) { c["iss"] = "https://evil.example" }})
 	if status, body := s.nobody().arrive(); status != http.StatusForbidden || strings.Contains(body, "evil.example") {
 		t.Errorf("a lying provider: %d\n%s", status, body)
@@ -191,9 +181,7 @@ func TestLinkToTheProvider(t *testing.T) {
 	if status, body := eve.onward(onward); status != http.StatusConflict || !strings.Contains(body, "another account") {
 		t.Errorf("linked twice: %d", status)
 	}
-	if status, _ := v.post("/security/provider/unlink", "issuer", p.URL, "subject", "9"); status != http.StatusOK {
-		t.Errorf("unlink: %d", status)
-	}
+	v.answers(http.StatusOK, "/security/provider/unlink", "issuer", p.URL, "subject", "9")
 	status, body = s.nobody().arrive()
 	if v.wants(body, "An account with this name exists",
 		"then link your company account under Security"); status != http.StatusConflict {

@@ -38,20 +38,16 @@ func TestRowPage(t *testing.T) {
 	if strings.Contains(body, `rel="prev"`) {
 		t.Error("a row before the first")
 	}
-	_, body = v.get("/batches/" + batch + "/rows/3")
-	v.wants(body, "The filing stopped, exception 482", "a report of an earlier year has a problem",
+	v.wants(v.page("/batches/"+batch+"/rows/3"), "The filing stopped, exception 482", "a report of an earlier year has a problem",
 		"cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
 	_, body = v.get("/batches/" + batch + "/rows/4")
 	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
 	if strings.Contains(body, "123-45") {
 		t.Error("a Social Security number is shown")
 	}
-	_, body = v.get("/batches/" + batch + "/rows/5")
-	v.wants(body, "has two digits", "D5", "not yet", `/rows/4" rel="prev"`)
+	v.wants(v.page("/batches/"+batch+"/rows/5"), "has two digits", "D5", "not yet", `/rows/4" rel="prev"`)
 	for _, number := range []string{"1", "6", "0", "-1", "x", "99999999999999999999"} {
-		if status, _ := v.get("/batches/" + batch + "/rows/" + number); status != http.StatusNotFound {
-			t.Errorf("row %s: %d", number, status)
-		}
+		v.gives(http.StatusNotFound, "/batches/"+batch+"/rows/"+number)
 	}
 }
 

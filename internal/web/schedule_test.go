@@ -159,14 +159,13 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 		o.FilingYear != "this" {
 		t.Errorf("%+v %+v", se, o)
 	}
-	_, body := v.get("/seasons")
-	v.wants(body, "every year on January 15, America/New_York", "clients.csv", "each run waits for approval")
+	v.wants(v.page("/seasons"), "every year on January 15, America/New_York", "clients.csv", "each run waits for approval")
 	if status, body := send(companyListOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-add", Of: "de"})
-	if s.must(err); len(acts) == 0 || acts[len(acts)-1].By != v.name {
+	acts := s.acts(ledger.AuditQuery{What: "season-add", Of: "de"})
+	if len(acts) == 0 || acts[len(acts)-1].By != v.name {
 		t.Errorf("%+v", acts)
 	}
 }
@@ -215,8 +214,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	ran := s.runs("de")
 	batches, err := s.Ledger.Batches(t.Context())
 	s.must(err)
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-run"})
-	s.must(err)
+	acts := s.acts(ledger.AuditQuery{What: "season-run"})
 	if len(ran) != 1 || ran[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
 		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
@@ -224,10 +222,8 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	if batches[0].Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v", batches[0].Approval)
 	}
-	_, body = v.get("/seasons/de/fire")
-	v.wants(body, "already ran by hand today", "/batches/"+ran[0].Batch)
-	_, body = v.get("/seasons/de")
-	v.wants(body, "waits for approval", "by hand")
+	v.wants(v.page("/seasons/de/fire"), "already ran by hand today", "/batches/"+ran[0].Batch)
+	v.wants(v.page("/seasons/de"), "waits for approval", "by hand")
 }
 
 // Pausing twice does not move the time from which a season counts; a season that
@@ -245,16 +241,13 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	if again, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || !again.Since.Equal(se.Since) {
 		t.Errorf("%v, %v", again.Since, err)
 	}
-	_, body := v.get("/seasons/de")
-	v.wants(body, "Resume", "after you resume it")
+	v.wants(v.page("/seasons/de"), "Resume", "after you resume it")
 	v.post("/seasons/de/resume")
-	_, body = v.get("/seasons/de/fire")
+	_, body := v.get("/seasons/de/fire")
 	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
 	_, body = v.post("/seasons/de/remove")
 	v.wants(body, "Deleted the schedule de", "No schedules yet")
-	if status, _ := v.get("/seasons/de"); status != http.StatusNotFound {
-		t.Error(status)
-	}
+	v.gives(http.StatusNotFound, "/seasons/de")
 	if batches, err := s.Ledger.Batches(t.Context()); err != nil || len(batches) != 1 {
 		t.Errorf("%+v, %v", batches, err)
 	}
@@ -274,6 +267,10 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	v.wants(body, "3 added, 1 removed", "new.csv")
+	acts := s.acts(ledger.AuditQuery{What: "season-update", Of: "de"})
+	if len(acts) != 1 || acts[0].By != v.name { // who takes part in the batches of the schedule
+		t.Errorf("%+v", acts)
+	}
 	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
 		_, body := v.get(path)
 		if strings.Contains(body, "<script>alert") || strings.ContainsRune(body, 0x202e) {
@@ -317,19 +314,15 @@ func TestCalendar(t *testing.T) {
 	v := s.as(ledger.Operator)
 	year := fmt.Sprint(time.Now().Year())
 	span := "from=" + year + "-01-01&to=" + year + "-12-31"
-	_, body := v.get("/calendar?" + span)
-	v.wants(body, "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC",
+	v.wants(v.page("/calendar?"+span), "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC",
 		`href="/seasons/both">both</a>, <a href="/seasons/de">de</a>`, "about $300.00", ">Jun 1, "+year)
-	_, body = v.get("/calendar?" + span + "&season=de")
+	_, body := v.get("/calendar?" + span + "&season=de")
 	if strings.Contains(body, "Cid LLC") {
 		t.Error("another season's company")
 	}
-	_, body = v.get("/calendar?" + span + "&state=FL")
-	v.wants(body, "Nothing is due in this period")
+	v.wants(v.page("/calendar?"+span+"&state=FL"), "Nothing is due in this period")
 	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31"} {
-		if status, _ := v.get("/calendar?" + wrong); status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d", wrong, status)
-		}
+		v.gives(http.StatusUnprocessableEntity, "/calendar?"+wrong)
 	}
 	if _, csv := v.get("/calendar.csv?" + span); strings.Count(csv, "\n") != 4 || !strings.HasPrefix(csv, "Due,") {
 		t.Errorf("the file:\n%s", csv)
@@ -352,9 +345,7 @@ func TestFirmZone(t *testing.T) {
 	v := s.as(ledger.Operator)
 	_, body := v.post("/settings/zone", "zone", "America/Denver")
 	v.wants(body, "is America/Denver", "<option selected>America/Denver</option>")
-	if status, _ := v.post("/settings/zone", "zone", "Mars"); status != http.StatusUnprocessableEntity {
-		t.Error(status)
-	}
+	v.answers(http.StatusUnprocessableEntity, "/settings/zone", "zone", "Mars")
 	if _, body = s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
 		t.Error("an approver sets the time zone")
 	}
@@ -380,8 +371,6 @@ func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].Schedule != "de" {
 		t.Fatalf("%+v, %v", problems, err)
 	}
-	_, body = v.get("/seasons")
-	v.wants(body, "Files nothing.", "Bea LLC")
-	_, body = v.get("/seasons/de")
-	v.wants(body, "This schedule would file nothing.", "Upload a corrected company list")
+	v.wants(v.page("/seasons"), "Files nothing.", "Bea LLC")
+	v.wants(v.page("/seasons/de"), "This schedule would file nothing.", "Upload a corrected company list")
 }

@@ -38,23 +38,18 @@ func TestSearchAndCompany(t *testing.T) {
 	} {
 		v.soon("/search?q="+strings.ReplaceAll(q, " ", "+"), want)
 	}
-	_, body = v.get("/companies/comp_1")
-	v.wants(body, "<h1><bdi>Old Mill LLC</bdi></h1>", "clients.csv",
+	v.wants(v.page("/companies/comp_1"), "<h1><bdi>Old Mill LLC</bdi></h1>", "clients.csv",
 		`href="/batches/`+batch+`/rows/2">Annual report 2026`,
 		"Next due dates", "DE Delaware", "about ")
-	_, body = v.get("/companies")
-	v.wants(body, "Old Mill LLC", "Birch")
-	_, body = v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, `<a href="/companies/comp_1">All filings of this company</a>`)
+	v.wants(v.page("/companies"), "Old Mill LLC", "Birch")
+	v.wants(v.page("/batches/"+batch+"/rows/2"), `<a href="/companies/comp_1">All filings of this company</a>`)
 	for client, found := range map[string]bool{"acme": true, "nobody": false} {
 		_, body := v.get("/?client=" + client)
 		if strings.Contains(body, `href="/batches/`+batch+`"><bdi>clients.csv`) != found {
 			t.Errorf("client %s: found is not %t", client, found)
 		}
 	}
-	if status, _ := v.get("/companies/comp_3"); status != http.StatusNotFound {
-		t.Errorf("an unknown company: %d", status)
-	}
+	v.gives(http.StatusNotFound, "/companies/comp_3")
 	nobody := s.as()
 	if status, body := nobody.get("/search?q=mill"); status != http.StatusForbidden ||
 		strings.Contains(body, "Old Mill") {

@@ -55,8 +55,7 @@ func TestSignInByMail(t *testing.T) {
 		s.must(err)
 	}
 	v := s.nobody()
-	_, body := v.get("/sign-in?to=/companies")
-	v.wants(body, "Email or name", `value="/companies"`)
+	v.wants(v.page("/sign-in?to=/companies"), "Email or name", `value="/companies"`)
 	ask := func(name string) string {
 		status, body := v.send("/sign-in", url.Values{"name": {name}, "to": {"/"}})
 		if status != http.StatusOK {
@@ -76,8 +75,7 @@ func TestSignInByMail(t *testing.T) {
 	}
 	_, link, _ := strings.Cut(mails[0], s.url)
 	link, _, _ = strings.Cut(link, "\n")
-	_, body = v.get(link)
-	v.wants(body, "Sign in as <bdi>ana@example.com</bdi>")
+	v.wants(v.page(link), "Sign in as <bdi>ana@example.com</bdi>")
 	_, secret, _ := strings.Cut(link, "link=")
 	for _, want := range []int{http.StatusOK, http.StatusGone} {
 		if status, _ := v.send("/enter", url.Values{"link": {secret}}); status != want {
@@ -151,8 +149,7 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 	s := newSite(t)
 	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
 	v := s.member("ana", ledger.Operator)
-	_, body := v.get("/security")
-	v.wants(body, "Add a passkey")
+	v.wants(v.page("/security"), "Add a passkey")
 	db, err := sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)")
 	s.must(err)
 	defer db.Close()
@@ -165,7 +162,7 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	_, body = v.get("/security")
+	_, body := v.get("/security")
 	if v.wants(body, "Sign in again</button>"); strings.Contains(body, "Add a passkey") {
 		t.Error("a passkey is offered")
 	}
@@ -224,11 +221,8 @@ func TestPasskeys(t *testing.T) {
 		t.Error("passkeys are offered under an address that has none")
 	}
 	plain := s.member("leo", ledger.Operator)
-	_, body := plain.get("/security")
-	plain.wants(body, "You cannot add a passkey at this address", "http://localhost")
-	if status, _ := plain.post("/security/passkeys/challenge"); status != http.StatusUnprocessableEntity {
-		t.Errorf("a passkey under an address that has none: %d", status)
-	}
+	plain.wants(plain.page("/security"), "You cannot add a passkey at this address", "http://localhost")
+	plain.answers(http.StatusUnprocessableEntity, "/security/passkeys/challenge")
 	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
 	v, elsewhere := s.member("ana", ledger.Operator), s.nobody()
 	elsewhere.name = "ana"
@@ -253,10 +247,8 @@ func TestPasskeys(t *testing.T) {
 		t.Errorf("the answer in another browser: %d", status)
 	}
 	// A challenge of one kind is none of the other.
-	if status, _ := v.post("/security/passkeys", "credential",
-		d.answer(v, "/sign-in/passkey/challenge")); status != http.StatusGone {
-		t.Errorf("an answer of a sign-in as an enrollment: %d", status)
-	}
+	v.answers(http.StatusGone, "/security/passkeys", "credential",
+		d.answer(v, "/sign-in/passkey/challenge"))
 
 	// A copy lags behind.
 	d.key.Counter = 0
@@ -266,9 +258,9 @@ func TestPasskeys(t *testing.T) {
 		!strings.Contains(body, "a copy may exist") {
 		t.Errorf("a copy: %d\n%s", status, body)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
-	if err != nil || len(acts) == 0 {
-		t.Errorf("%+v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
+	if len(acts) == 0 {
+		t.Errorf("%+v", acts)
 	}
 	d.key.Counter = 100
 

@@ -38,10 +38,8 @@ func TestSetup(t *testing.T) {
 	var told []string
 	s := newSite(t, func(c *Config) { c.Setup = newSetup(&told) })
 	v := s.as(ledger.Operator, ledger.Preparer)
-	_, body := v.get("/")
-	v.wants(body, "Set up Bulkfiling", "Set up later")
-	_, body = v.get("/?later")
-	v.wants(body, "No filing service is set up", "Drop spreadsheets here")
+	v.wants(v.page("/"), "Set up Bulkfiling", "Set up later")
+	v.wants(v.page("/?later"), "No filing service is set up", "Drop spreadsheets here")
 
 	for key, want := range map[string]string{"sk_test_wrong": "rejects this API key", "hello": "neither sk_test_ nor"} {
 		status, body := v.post("/setup", "address", "api.example.com", "key", key)
@@ -50,7 +48,7 @@ func TestSetup(t *testing.T) {
 		}
 		v.wants(body, want, `value="https://api.example.com/v1"`)
 	}
-	_, body = v.post("/setup", "once", "S1", "address", " https://api.example.com/v1/ ", "key", " sk_test_a ")
+	_, body := v.post("/setup", "once", "S1", "address", " https://api.example.com/v1/ ", "key", " sk_test_a ")
 	v.wants(body, "The filing service is set up for test orders of Harbor Accounting.")
 
 	// A live key is saved by someone who has confirmed what it means. It stands on no page.
@@ -67,9 +65,9 @@ func TestSetup(t *testing.T) {
 	if got := told[2:]; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "setup"})
-	if err != nil || len(acts) != 2 || acts[0].Of != "https://api.example.com/v1" || acts[0].Note != "live" {
-		t.Errorf("%+v, %v", acts, err)
+	acts := s.acts(ledger.AuditQuery{What: "setup"})
+	if len(acts) != 2 || acts[0].Of != "https://api.example.com/v1" || acts[0].Note != "live" {
+		t.Errorf("%+v", acts)
 	}
 }
 

@@ -339,6 +339,60 @@ func (v *visitor) soon(path, text string) string {
 	}
 }
 
+// answers posts a form, and fails where the answer has another status. It returns the page.
+func (v *visitor) answers(status int, path string, fields ...string) string {
+	v.Helper()
+	got, body := v.post(path, fields...)
+	if got != status {
+		v.Errorf("%s %v: %d, want %d\n%s", path, fields, got, status, body)
+	}
+	return body
+}
+
+// gives gets a page, and fails where it has another status.
+func (v *visitor) gives(status int, path string) {
+	v.Helper()
+	if got, body := v.get(path); got != status {
+		v.Errorf("%s: %d, want %d\n%s", path, got, status, body)
+	}
+}
+
+// acts lists events of the audit log.
+func (s *testSite) acts(q ledger.AuditQuery) []ledger.AuditEvent {
+	s.Helper()
+	acts, err := s.Ledger.AuditLog().List(s.Context(), q)
+	s.must(err)
+	return acts
+}
+
+// until waits until something is done.
+func (s *testSite) until(what string, done func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatal("not in time: " + what)
+		}
+	}
+}
+
+// uploaded is the newest upload.
+func (s *testSite) uploaded() ledger.Upload {
+	s.Helper()
+	uploads, err := s.Ledger.Uploads().List(s.Context())
+	if s.must(err); len(uploads) == 0 {
+		s.Fatal("no upload")
+	}
+	return s.draftOf(uploads[0].ID)
+}
+
+// draftOf is an upload by its id or its path.
+func (s *testSite) draftOf(path string) ledger.Upload {
+	s.Helper()
+	u, err := s.Ledger.Uploads().Find(s.Context(), strings.TrimPrefix(path, "/sheets/"))
+	s.must(err)
+	return u
+}
+
 // wants fails where a page does not have a text.
 func (v *visitor) wants(body string, texts ...string) {
 	v.Helper()
@@ -624,10 +678,8 @@ func TestTheWayOfASheet(t *testing.T) {
 	if strings.Contains(body, "row with errors") {
 		t.Errorf("still to correct:\n%s", body)
 	}
-	if status, _ := v.post(path+"/submit", "version", hidden(body, "version"), "plan",
-		"0000"); status != http.StatusOK {
-		t.Errorf("another plan: %d", status)
-	}
+	v.answers(http.StatusOK, path+"/submit", "version", hidden(body, "version"), "plan",
+		"0000")
 	batch := v.submit(path, body)
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		counts, err := s.Ledger.Counts(t.Context(), batch)
@@ -655,9 +707,7 @@ func TestTheWayOfASheet(t *testing.T) {
 		g.Rows[0].Result != filing.Exists || v.grid(again, "?show=ready").Total != 0 {
 		t.Errorf("%+v", g)
 	}
-	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
-		t.Errorf("drop: %d", status)
-	}
+	v.answers(http.StatusOK, again+"/drop")
 }
 
 // What is kept for the next sheet is the mapping that was used in the end, and
