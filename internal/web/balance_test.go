@@ -161,10 +161,7 @@ func TestEntriesInPages(t *testing.T) {
 func TestAskForFunds(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
-	if status, body := v.post("/balance/ask"); status != http.StatusOK ||
-		!strings.Contains(body, "One row is sent now") {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.wants(v.answers(http.StatusOK, "/balance/ask"), "One row is sent now")
 	acts := s.acts(ledger.AuditQuery{What: "ask"})
 	if len(acts) != 1 {
 		t.Errorf("%+v", acts)

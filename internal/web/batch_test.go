@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -15,18 +14,15 @@ import (
 )
 
 // answered waits until every row of a batch is answered.
-func (s *testSite) answered(batch string) ledger.Counts {
+func (s *testSite) answered(batch string) (counts ledger.Counts) {
 	s.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		counts, err := s.Ledger.Counts(s.Context(), batch)
+	s.until("every row has its answer", func() bool {
+		var err error
+		counts, err = s.Ledger.Counts(s.Context(), batch)
 		s.must(err)
-		if counts[filing.Ready]+counts[filing.Placing] == 0 {
-			return counts
-		}
-		if time.Now().After(deadline) {
-			s.Fatal(counts)
-		}
-	}
+		return counts[filing.Ready]+counts[filing.Placing] == 0
+	})
+	return counts
 }
 
 // tell stores and applies events of the service.
@@ -59,14 +55,13 @@ const someClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n
 func TestBatchPage(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", someClients))
 	v.wants(v.page("/batches/"+batch), "clients.csv", "No worker", "No worker is running",
 		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
 		">Pause batch<")
 	s.place()
 	s.answered(batch)
-	body = v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
+	body := v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
 	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"Correct 1 row</button>", "results.xlsx",
 		"<b>3</b> placed")
@@ -111,20 +106,18 @@ func TestBatchHolds(t *testing.T) {
 	} {
 		s := newSite(t)
 		v := s.as(ledger.Preparer)
-		path, body := v.sheet("clients.csv", someClients)
-		batch := v.submit(path, body)
+		batch := v.submit(v.sheet("clients.csv", someClients))
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
 		if c.deposit > 0 {
 			s.must(s.Ledger.RecordDeposit(t.Context(), c.deposit, ""))
 		}
 		s.place()
-		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(
-			deadline); time.Sleep(20 * time.Millisecond) {
-			if h, err := s.Ledger.Fleet().Halt(t.Context()); err != nil || h.Reason != filing.NoHalt {
-				break
-			}
-		}
-		_, body = v.get("/batches/" + batch)
+		s.until("the fleet stops", func() bool {
+			h, err := s.Ledger.Fleet().Halt(t.Context())
+			s.must(err)
+			return h.Reason != filing.NoHalt
+		})
+		_, body := v.get("/batches/" + batch)
 		v.wants(body, c.says...)
 		if c.deposit > 0 {
 			_, balance := s.as(ledger.Operator).get("/balance")

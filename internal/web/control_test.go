@@ -15,10 +15,9 @@ func TestControl(t *testing.T) {
 	// What a form changes is seen at once, however long sums are kept.
 	s.figures = cache.New[string](cache.Options[ledger.Figures]{})
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", someClients))
 	at := "/batches/" + batch
-	_, body = v.post(at + "/pause")
+	_, body := v.post(at + "/pause")
 	v.wants(body, "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
 	_, body = v.post(at + "/resume")
 	v.wants(body, "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
@@ -38,8 +37,7 @@ func TestControl(t *testing.T) {
 func TestRetry(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator, ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_1"})
 	s.place()
 	if counts := s.answered(batch); counts[filing.Rejected] != 1 {
@@ -47,7 +45,7 @@ func TestRetry(t *testing.T) {
 	}
 	v.wants(v.page("/batches/"+batch), "Send 1 rejected row again", "1 rejected by the filing service, 1 invalid and not sent")
 	s.service.ClearFaults()
-	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
+	_, body := v.post("/batches/"+batch+"/retry", "once", "this one")
 	v.wants(body, "Ready to send again: 1 rejected row.")
 	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
 	v.wants(body, "This was already done")

@@ -17,8 +17,7 @@ const twoRefused = "Company ID,Filing State,Filing Year,User Email\n" +
 // refused submits a sheet of which one row is rejected and one is invalid.
 func (s *testSite) refused(v *visitor) (batch string) {
 	s.Helper()
-	path, body := v.sheet("clients.csv", twoRefused)
-	batch = v.submit(path, body)
+	batch = v.submit(v.sheet("clients.csv", twoRefused))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_2"})
 	s.place()
 	s.answered(batch)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -22,8 +21,7 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 	s = newSite(t, change...)
 	s.place()
 	v = s.as(ledger.Preparer)
-	path, body := v.sheet("a \"b\"; ../c.csv", someClients)
-	batch = v.submit(path, body)
+	batch = v.submit(v.sheet("a \"b\"; ../c.csv", someClients))
 	s.answered(batch)
 	for _, order := range s.orders(batch) {
 		s.tell(s.service.Advance(t.Context(), order, "filed"))
@@ -35,16 +33,11 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 // handler has come to its end: that is after its last byte.
 func (s *testSite) nothingLeft() {
 	s.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	s.until("nothing is left on the disk", func() bool {
 		left, err := filepath.Glob(filepath.Join(os.TempDir(), "bulkfiling-page-*"))
 		s.must(err)
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("%v is left", left)
-		}
-	}
+		return len(left) == 0
+	})
 }
 
 func inParcel(t *testing.T, body string) map[string]string {

@@ -14,12 +14,11 @@ import (
 func TestHome(t *testing.T) {
 	s := newSite(t)
 	paula := s.as(ledger.Preparer)
-	path, body := paula.sheet("clients.csv", someClients)
-	batch := paula.submit(path, body)
+	batch := paula.submit(paula.sheet("clients.csv", someClients))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_2", Times: 1})
 	s.place()
 	s.answered(batch)
-	body = paula.soon("/", "2 of 4 placed, 1 uncertain, 1 needs attention")
+	body := paula.soon("/", "2 of 4 placed, 1 uncertain, 1 needs attention")
 	paula.wants(body, `<span class="n">2</span> actions needed`, "1 row needs attention", "Correct 1 row</button>",
 		"1 uncertain order",
 		"See orders", `<span class="badge uncertain">1 uncertain</span>`, "Charged")
@@ -50,11 +49,10 @@ func TestStatusOfBatches(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 1_00, ""))
-	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.place()
 	v.soon("/", `<span class="badge paused">Waiting for funds</span>`)
-	body = v.soon("/", "3 orders wait for funds, short by about $")
+	body := v.soon("/", "3 orders wait for funds, short by about $")
 	v.wants(body, "Record deposit</a>", "0 of 4 placed, 1 needs attention, 3 waiting for funds")
 	c := ledger.Counts{filing.Uncertain: 2, filing.Canceled: 1}
 	b, err := s.Ledger.Batch(t.Context(), batch)

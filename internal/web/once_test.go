@@ -2,7 +2,6 @@ package web
 
 import (
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -38,7 +37,7 @@ func newWalk(t *testing.T) *walk {
 func (w *walk) drain() {
 	w.Helper()
 	ctx := w.Context()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	w.until("what may be placed is", func() bool {
 		ids, err := w.Ledger.Sendable(ctx, "", 1)
 		w.must(err)
 		batches, err := w.Ledger.Batches(ctx)
@@ -49,13 +48,8 @@ func (w *walk) drain() {
 			w.must(err)
 			placing += counts[filing.Placing]
 		}
-		if len(ids)+placing == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.Fatal("it does not come to an end")
-		}
-	}
+		return len(ids)+placing == 0
+	})
 }
 
 // sent is how many orders the service was sent.

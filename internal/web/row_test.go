@@ -17,8 +17,7 @@ func TestRowPage(t *testing.T) {
 	s := newSite(t)
 	s.place()
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.answered(batch)
 	orders := s.orders(batch)
 	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))
@@ -31,7 +30,7 @@ func TestRowPage(t *testing.T) {
 	s.must(err)
 	s.tell(nil, nil)
 
-	_, body = v.get("/batches/" + batch + "/rows/2")
+	_, body := v.get("/batches/" + batch + "/rows/2")
 	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt; LLC</bdi>", orders[0], "filed", "Accepted",
 		"filing.status_changed", "document.uploaded", ">Charged<", ">Reserved<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)

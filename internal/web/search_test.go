@@ -19,8 +19,7 @@ const clientsOfTwo = "Company ID,Legal Name,Filing State,Filing Year,User Email,
 func TestSearchAndCompany(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", clientsOfTwo)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("clients.csv", clientsOfTwo))
 	s.place()
 	s.answered(batch)
 	row, err := s.Ledger.RowNumbered(t.Context(), batch, 2)

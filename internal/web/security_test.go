@@ -157,10 +157,7 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 	s.must(err)
 	for _, path := range []string{"/security/passkeys/challenge", "/security/passkeys",
 		"/security/passkeys/K1/remove", "/security/provider", "/security/provider/unlink"} {
-		if status, body := v.post(path); status != http.StatusForbidden ||
-			!strings.Contains(body, "Sign in again first") {
-			t.Errorf("%s: %d", path, status)
-		}
+		v.wants(v.answers(http.StatusForbidden, path), "Sign in again first")
 	}
 	_, body := v.get("/security")
 	if v.wants(body, "Sign in again</button>"); strings.Contains(body, "Add a passkey") {
@@ -269,10 +266,7 @@ func TestPasskeys(t *testing.T) {
 	a := mustAccount(s, "ana")
 	all, err := s.Ledger.Accounts().ListPasskeys(t.Context(), a.ID)
 	s.must(err)
-	if status, body := v.post("/security/passkeys/" + all[0].ID + "/remove"); status != http.StatusOK ||
-		!strings.Contains(body, "The passkey is removed") {
-		t.Errorf("remove: %d\n%s", status, body)
-	}
+	v.wants(v.answers(http.StatusOK, "/security/passkeys/"+all[0].ID+"/remove"), "The passkey is removed")
 	if status, _ := late.send("/sign-in/passkey",
 		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {
 		t.Errorf("a removed passkey: %d", status)

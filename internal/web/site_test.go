@@ -286,15 +286,14 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 // body is its page at first.
 func (v *visitor) prepared(path, body string) string {
 	v.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); strings.Contains(body, gridMark); {
-		if page := v.grid(path, "?limit=1"); !page.State.Busy || page.State.Problem != "" {
-			return v.page(path) + v.page(path+"/approve")
-		}
-		if time.Now().After(deadline) {
-			v.Fatalf("%s is not prepared", path)
-		}
+	if !strings.Contains(body, gridMark) {
+		return body
 	}
-	return body
+	v.until(path+" is prepared", func() bool {
+		state := v.grid(path, "?limit=1").State
+		return !state.Busy || state.Problem != ""
+	})
+	return v.page(path) + v.page(path+"/approve")
 }
 
 // page gets a page that must be there.
@@ -326,17 +325,13 @@ func (v *visitor) submit(path, _ string) string {
 
 // soon looks at a page until it has a text: what takes long to sum up is not
 // summed up at every look.
-func (v *visitor) soon(path, text string) string {
+func (v *visitor) soon(path, text string) (body string) {
 	v.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		_, body := v.get(path)
-		if strings.Contains(body, text) {
-			return body
-		}
-		if time.Now().After(deadline) {
-			v.Fatalf("%q is not on the page\n%s", text, body)
-		}
-	}
+	v.until(text+" on "+path, func() bool {
+		_, body = v.get(path)
+		return strings.Contains(body, text)
+	})
+	return body
 }
 
 // answers posts a form, and fails where the answer has another status. It returns the page.

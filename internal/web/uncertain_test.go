@@ -18,8 +18,7 @@ import (
 func (s *testSite) inDoubt(v *visitor, content string) (batch string, rows []ledger.Row) {
 	s.Helper()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
-	path, body := v.sheet("doubts <i>.csv", content)
-	batch = v.submit(path, body)
+	batch = v.submit(v.sheet("doubts <i>.csv", content))
 	s.answered(batch)
 	s.service.ClearFaults()
 	rows, err := s.Ledger.UncertainRows(s.Context(), batch)
@@ -53,13 +52,8 @@ func (s *testSite) row(id int64) ledger.Row {
 // becomes waits until a row has a result.
 func (s *testSite) becomes(id int64, want filing.Result) ledger.Row {
 	s.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if row := s.row(id); row.Result == want {
-			return row
-		} else if time.Now().After(deadline) {
-			s.Fatalf("it is %s", row.Result)
-		}
-	}
+	s.until("a row is "+string(want), func() bool { return s.row(id).Result == want })
+	return s.row(id)
 }
 
 func rowPath(r ledger.Row) string { return fmt.Sprintf("/uncertain/rows/%d", r.ID) }
@@ -155,9 +149,7 @@ func TestSettle(t *testing.T) {
 		!strings.Contains(acts[0].Note, "marked as not placed") {
 		t.Errorf("%+v", acts)
 	}
-	if _, body := v.get(rowPath(rows[0])); !strings.Contains(body, id) {
-		t.Error("the page of a row that is resolved does not lead to the row")
-	}
+	v.wants(v.page(rowPath(rows[0])), id)
 }
 
 // A decision about an older sending resolves nothing.
@@ -169,12 +161,10 @@ func TestStaleDecision(t *testing.T) {
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
 	_, page := v.decide(rows[0], "not placed", "")
 	v.confirm(batch, page)
-	for deadline := time.Now().Add(2 * time.Minute); s.row(rows[0].ID).Tries == rows[0].Tries ||
-		s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it was not sent again")
-		}
-	}
+	s.until("the row is sent again", func() bool {
+		row := s.row(rows[0].ID)
+		return row.Tries != rows[0].Tries && row.Result == filing.Uncertain
+	})
 	_, body := v.decide(rows[0], "not placed", "")
 	v.wants(body, "Nothing to resolve", "was already resolved, or sent again")
 	v.confirm(batch, page)
@@ -253,9 +243,7 @@ func TestDashboardLink(t *testing.T) {
 		t.Errorf("%+v", acts)
 	}
 	s.service.SetOutage(sandbox.Outage503)
-	if status, body := v.post(link); status != http.StatusBadGateway {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.answers(http.StatusBadGateway, link)
 }
 
 // Decisions on many rows are checked, shown, and resolve the rows; one with an error
@@ -339,8 +327,7 @@ func unescaped(text string) string {
 func TestRestoredLedger(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
-	path, body := v.sheet("a.csv", doubtfulClients)
-	batch := v.submit(path, body)
+	batch := v.submit(v.sheet("a.csv", doubtfulClients))
 	if err := s.Ledger.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -115,17 +114,7 @@ func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	_, said := v.script("a.csv",
 		[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "U1")
-	id := strings.TrimPrefix(said["path"], "/sheets/")
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		u, err := s.Ledger.Uploads().Find(t.Context(), id)
-		s.must(err)
-		if len(u.Quote) > 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not prepared: %+v", u)
-		}
-	}
+	s.until("it is prepared", func() bool { return len(s.draftOf(said["path"]).Quote) > 0 })
 }
 
 // A change that a colleague saves while a spreadsheet is being submitted is kept, and
