@@ -280,25 +280,8 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 
 // readyRows streams the ready rows of a batch in the order of the input, without
 // their items.
-func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		found, err := q.QueryContext(ctx, selectRows+`r.batch = $1 AND r.result = 'ready'
-			ORDER BY r.number, r.id`, batch)
-		if err != nil {
-			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
-			return
-		}
-		defer found.Close()
-		for found.Next() {
-			r, err := scanRow(found.Scan)
-			if !yield(r, wrap("read a ready row of batch "+batch, err)) || err != nil {
-				return
-			}
-		}
-		if err := found.Err(); err != nil {
-			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
-		}
-	}
+func readyRows(ctx context.Context, q lister, batch string) iter.Seq2[Row, error] {
+	return streamRows(ctx, q, selectRows+`r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
 }
 
 // signApproval returns a *SecondError if a batch needs a second person and by is none,

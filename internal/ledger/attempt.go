@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 // Attempt is one sending of a row's order.
 type Attempt struct {
+	Row       int64
 	Try       int
 	StartedAt time.Time
 	EndedAt   time.Time
@@ -24,42 +24,27 @@ type Attempt struct {
 
 // Attempts lists the attempts of a row that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`, row)
-	all, err := collect(rows, err, func(scan func(...any) error) (Attempt, error) { return scanAttempt(scan) })
-	return all, wrap(fmt.Sprintf("read the attempts of row %d", row), err)
+	all, err := l.AttemptsOf(ctx, []int64{row})
+	return all[row], err
 }
 
-// AttemptsOf lists the attempts of many rows, by row.
+// AttemptsOf lists the attempts of rows that have ended, by row and the oldest first.
 func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := among(l.dialect, some)
-		found, err := l.read.QueryContext(ctx,
-			`SELECT row, `+attemptColumns+` FROM attempts WHERE row `+in+` ORDER BY row, try`,
-			args...)
-		err = each(found, err, func(scan func(...any) error) error {
-			var row int64
-			a, err := scanAttempt(scan, &row)
-			all[row] = append(all[row], a)
-			return err
-		})
+		found, err := list[Attempt](ctx, l.read, "read attempts",
+			`SELECT row, try, started_at, ended_at, class, status, message, detail, products,
+					CASE WHEN owner = '`+assumedOwner+`' THEN 1 ELSE 0 END AS supposed
+				FROM attempts
+				WHERE row `+in+`
+				ORDER BY row, try`, args...)
 		if err != nil {
-			return nil, fmt.Errorf("read attempts: %w", err)
+			return nil, err
+		}
+		for _, a := range found {
+			all[a.Row] = append(all[a.Row], a)
 		}
 	}
 	return all, nil
-}
-
-const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` +
-	assumedOwner + `' THEN 1 ELSE 0 END, products`
-
-func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
-	var a Attempt
-	var started, ended int64
-	var products string
-	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed,
-		&products)...)
-	a.Products = splitProducts(products)
-	a.StartedAt, a.EndedAt = fromMillis(started), fromMillis(ended)
-	return a, err
 }

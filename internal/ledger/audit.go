@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -73,17 +72,14 @@ func (a *auditor) sums() error {
 		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields().targets()...); err != nil {
 		return err
 	}
-	entries := make(map[EntryKind]money.Cents)
-	rows, err := a.tx.QueryContext(a.ctx, `SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var kind EntryKind
-		var sum money.Cents
-		err := scan(&kind, &sum)
-		entries[kind] = sum
-		return err
-	})
+	all, err := list[Entry](a.ctx, a.tx, "sum up the entries",
+		`SELECT kind, CAST(SUM(amount) AS BIGINT) AS amount FROM entries GROUP BY kind`)
 	if err != nil {
 		return err
+	}
+	entries := make(map[EntryKind]money.Cents)
+	for _, e := range all {
+		entries[e.Kind] = e.Amount
 	}
 	var held, spent money.Cents
 	err = a.tx.QueryRowContext(a.ctx,
@@ -115,32 +111,32 @@ func (a *auditor) sums() error {
 // number and a detail of what is wrong.
 var contradictions = []struct{ what, query string }{
 	{"a placed item does not own its purchase",
-		`SELECT r.batch, r.number, i.product || ' ' || i.order_id
+		`SELECT r.batch, r.number, i.product || ' ' || i.order_id AS detail
 			FROM items i JOIN rows r ON r.id = i.row
 			WHERE r.result = 'placed' AND i.product <> ''
 			AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.row = r.id AND p.product = i.product AND p.bought = 1)`},
 	{"a purchase belongs to a row that did not buy it",
-		`SELECT r.batch, r.number, p.key
+		`SELECT r.batch, r.number, p.key AS detail
 			FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.bought = 1 AND r.result NOT IN ('placed', 'exists', 'placing') AND p.product <> 'company'
 			AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
 	{"a key is claimed by a row that sends nothing",
-		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
+		`SELECT r.batch, r.number, p.key AS detail FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"two rows bought the same, and none of them says so",
-		`SELECT r.batch, r.number, p.key
+		`SELECT r.batch, r.number, p.key AS detail
 			FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.bought = 1 AND p.twin = 0 AND NOT ` + isThere("p") + ` AND p.product <> 'company'
 			AND EXISTS (SELECT 1 FROM purchases q JOIN rows o ON o.id = q.row
 				WHERE q.key = p.key AND q.row <> p.row AND q.bought = 1 AND q.twin = 0 AND NOT ` + isThere("q") + `)`},
 	{"an order of the same could be sent again",
-		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
+		`SELECT r.batch, r.number, p.key AS detail FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.beside = 1 AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.beside = 0)
 			AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.row <> p.row)`},
-	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) FROM rows r
+	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) AS detail FROM rows r
 		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",
-		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT)
+		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail
 			FROM rows r
 			LEFT JOIN (SELECT row,
 				SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount
@@ -148,7 +144,7 @@ var contradictions = []struct{ what, query string }{
 				WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
 			WHERE r.held <> COALESCE(e.held, 0) OR r.spent <> COALESCE(e.spent, 0)`},
 	{"two placed rows have one order",
-		`SELECT r.batch, r.number, i.order_id
+		`SELECT r.batch, r.number, i.order_id AS detail
 			FROM items i JOIN rows r ON r.id = i.row
 			WHERE r.result = 'placed' AND i.order_id <> ''
 			AND EXISTS (SELECT 1 FROM items j JOIN rows o ON o.id = j.row WHERE j.order_id = i.order_id
@@ -157,17 +153,16 @@ var contradictions = []struct{ what, query string }{
 
 func (a *auditor) contradictions() error {
 	for _, c := range contradictions {
-		rows, err := a.tx.QueryContext(a.ctx, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong))
-		err = each(rows, err, func(scan func(...any) error) error {
-			var batch, detail string
-			var number int
-			err := scan(&batch, &number, &detail)
-			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", batch, number, c.what,
-				detail))
-			return err
-		})
+		wrong, err := list[struct {
+			BatchRow
+			Detail string
+		}](a.ctx, a.tx, c.what, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong))
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.what, err)
+			return err
+		}
+		for _, w := range wrong {
+			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", w.Batch, w.Number, c.what,
+				w.Detail))
 		}
 	}
 	return nil
@@ -176,19 +171,14 @@ func (a *auditor) contradictions() error {
 // twice names the second purchases of a key: the first ones, and no more of them than
 // of a contradiction.
 func (a *auditor) twice() error {
-	rows, err := a.tx.QueryContext(a.ctx, `SELECT r.batch, r.number, o.batch, o.number, p.product
-		FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
-		WHERE p.twin <> 0 AND p.bought = 1 ORDER BY r.batch, r.number, p.key LIMIT $1`, maxWrong)
-	return each(rows, err, func(scan func(...any) error) error {
-		var second, first rowRef
-		var product filing.Product
-		err := scan(&second.batch, &second.number, &first.batch, &first.number, &product)
-		by := first.seenFrom(second.batch)
-		if first == second {
+	all, err := listTwice(a.ctx, a.tx, maxWrong)
+	for _, t := range all {
+		by := t.First.seenFrom(t.Second.Batch)
+		if t.First == t.Second {
 			by = "this row"
 		}
 		a.report.Twice = append(a.report.Twice, fmt.Sprintf("batch %s, row %d: bought twice: %s bought the same %s",
-			second.batch, second.number, by, product.Title()))
-		return err
-	})
+			t.Second.Batch, t.Second.Number, by, t.Product.Title()))
+	}
+	return err
 }

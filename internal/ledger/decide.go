@@ -196,7 +196,7 @@ func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase,
 		repeated := slices.ContainsFunc(own, func(q filing.Purchase) bool { return q.OrderID == p.OrderID })
 		switch {
 		case p.OrderID == "":
-		case known && other.id != s.id, repeated:
+		case known && other.ID != s.id, repeated:
 			foreign[p.OrderID] = cmp.Or(other, s.ref())
 			continue
 		default:
@@ -219,7 +219,7 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 		}
 	}
 	for _, i := range o.Items {
-		if other, ok := foreign[i.OrderID]; ok && other.id != s.id {
+		if other, ok := foreign[i.OrderID]; ok && other.ID != s.id {
 			continue
 		}
 		if i.OrderID == "" && !state.HasBought(i.Product) {
@@ -564,19 +564,19 @@ func (s *rowState) purchase(key filing.Key) *purchase {
 
 // rowRef identifies a row for a person.
 type rowRef struct {
-	id     int64
-	batch  string
-	number int
+	ID     int64
+	Batch  string
+	Number int
 }
 
 func (s *rowState) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
 
 // seenFrom names the row in a message of a row of batch.
 func (r rowRef) seenFrom(batch string) string {
-	if r.batch == batch {
-		return fmt.Sprintf("row %d", r.number)
+	if r.Batch == batch {
+		return fmt.Sprintf("row %d", r.Number)
 	}
-	return fmt.Sprintf("row %d of batch %s", r.number, r.batch)
+	return fmt.Sprintf("row %d of batch %s", r.Number, r.Batch)
 }
 
 // claimed returns the products whose keys the row holds and has not bought.

@@ -129,9 +129,12 @@ func (s *statements) reading(ctx context.Context, db *sql.DB, query string) (*sq
 	return stmt, nil
 }
 
-// readPrepared reads with a query whose text is one of few: SQLite parses it once for
+// prepared reads with queries whose text is one of few: SQLite parses each once for
 // each connection. PostgreSQL's driver does that for all.
-func (db *database) readPrepared(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+type prepared struct{ *database }
+
+// QueryContext reads with one of the queries.
+func (db prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if db.dialect.together {
 		return db.read.QueryContext(ctx, query, args...)
 	}

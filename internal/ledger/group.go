@@ -315,7 +315,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		func(scan func(...any) error) error {
 			var order string
 			var r rowRef
-			err := scan(&order, &r.id, &r.batch, &r.number)
+			err := scan(&order, &r.ID, &r.Batch, &r.Number)
 			g.orders[order] = r
 			return err
 		})

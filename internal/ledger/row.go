@@ -2,24 +2,26 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// rowFields are what scanRow reads of a row r, before the batch and number that it has itself.
-const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty,
-		r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt,
-		r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at, `
+// rowFields are the columns of a storedRow r, but for its own batch and number.
+const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message,
+		r.cost AS "cost.amount", r.certainty AS "cost.certainty", r.held AS reserved, r.spent AS "spent.amount",
+		r.spent_certainty AS "spent.certainty", r.approved AS "approved.amount",
+		r.approved_certainty AS "approved.certainty", r.attempts, r.tries, r.doubt AS uncertain, r.dropped, r.company,
+		r.creating, r.owner, r.waits AS blocked_on, r.priority, r.updated_at, `
 
 // What reads rows selects them as they are, or as the results of their batches show them.
 const (
-	selectRows    = `SELECT ` + rowFields + `r.batch, r.number FROM rows r WHERE `
-	selectResults = `SELECT ` + rowFields + `r.own_batch, r.own_number FROM result_rows r WHERE `
+	selectRows    = `SELECT ` + rowFields + `r.batch AS "own.batch", r.number AS "own.number" FROM rows r WHERE `
+	selectResults = `SELECT ` + rowFields + `r.own_batch AS "own.batch", r.own_number AS "own.number"
+		FROM result_rows r WHERE `
 )
 
 // selectIn selects from the results of a batch, or from the rows of all batches for "".
@@ -30,41 +32,25 @@ func selectIn(batch string) string {
 	return selectResults
 }
 
-func scanRow(scan func(...any) error) (Row, error) {
-	var r Row
-	var cells, faults, request, dropped string
-	var updated int64
-	var left, held, spent money.Cost
-	var own BatchRow
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount,
-		&left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty,
-		&r.Attempts, &r.Tries, &r.Uncertain, &dropped, &r.Company, &r.Creating, &r.Owner, &r.BlockedOn, &r.Priority,
-		&updated, &own.Batch, &own.Number); err != nil {
-		return r, err
+// storedRow is a row as the database has it: its cost is that of what is left to order.
+type storedRow struct {
+	Row
+	Own BatchRow
+}
+
+func (s *storedRow) row() Row {
+	r := s.Row
+	if s.Own != r.InBatch() {
+		r.Correction = &s.Own
 	}
-	if own != r.InBatch() {
-		r.Correction = &own
-	}
-	r.Cells, r.Reserved, r.Spent = []byte(cells), held.Amount, spent
 	switch r.Result {
 	case filing.Placed, filing.Exists, filing.Skipped:
-		r.Cost = spent
+		r.Cost = r.Spent
 	default:
-		r.Cost = money.Cost{Amount: left.Amount + spent.Amount, Certainty: max(left.Certainty, spent.Certainty)}
+		r.Cost.Amount += r.Spent.Amount
+		r.Cost.Certainty = max(r.Cost.Certainty, r.Spent.Certainty)
 	}
-	r.Dropped, r.UpdatedAt = splitProducts(dropped), fromMillis(updated)
-	if faults != "" {
-		if err := json.Unmarshal([]byte(faults), &r.Faults); err != nil {
-			return r, fmt.Errorf("read the faults of row %d: %w", r.ID, err)
-		}
-	}
-	if request != "" {
-		r.Request = new(filing.Request)
-		if err := json.Unmarshal([]byte(request), r.Request); err != nil {
-			return r, fmt.Errorf("read the request of row %d: %w", r.ID, err)
-		}
-	}
-	return r, nil
+	return r
 }
 
 // Left returns what the row still orders, for a user and a company by their ids. What is left
@@ -93,27 +79,13 @@ func Sent(order filing.Order) (sent filing.Order, rest []filing.Product) {
 	return order, rest
 }
 
-// rows streams the rows that a query selects, without their items.
-func (db *database) rows(ctx context.Context, query string, args ...any) iter.Seq2[Row, error] {
+// streamRows streams the rows that a query selects, without their items.
+func streamRows(ctx context.Context, q lister, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := db.readPrepared(ctx, query, args...)
-		if err != nil {
-			yield(Row{}, fmt.Errorf("read rows: %w", err))
-			return
-		}
-		defer found.Close()
-		for found.Next() {
-			r, err := scanRow(found.Scan)
-			if err != nil {
-				yield(r, fmt.Errorf("read a row: %w", err))
+		for stored, err := range stream[storedRow](ctx, q, "read rows", query, args...) {
+			if !yield(stored.row(), err) {
 				return
 			}
-			if !yield(r, nil) {
-				return
-			}
-		}
-		if err := found.Err(); err != nil {
-			yield(Row{}, fmt.Errorf("read rows: %w", err))
 		}
 	}
 }
@@ -186,41 +158,47 @@ func (r *Row) addNote(note string) {
 // nameTwice adds to the messages of a page's rows what was bought twice. At is where the
 // page has a row.
 func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
-	found, err := db.readPrepared(ctx,
-		`SELECT p.product, r.id, r.batch, r.number, o.id, o.batch, o.number
-			FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
-			WHERE p.twin <> 0 AND p.bought = 1
-			ORDER BY p.row, p.key`)
-	return each(found, err, func(scan func(...any) error) error {
-		var product filing.Product
-		var second, first rowRef
-		if err := scan(&product, &second.id, &second.batch, &second.number, &first.id, &first.batch,
-			&first.number); err != nil {
-			return err
-		}
+	twice, err := listTwice(ctx, prepared{db}, math.MaxInt32)
+	for _, t := range twice {
 		add := func(r, other rowRef) {
-			i, here := at[r.id]
+			i, here := at[r.ID]
 			if !here {
 				return
 			}
-			note := fmt.Sprintf("bought twice: %s bought the same %s", other.seenFrom(r.batch), product.Title())
+			note := fmt.Sprintf("bought twice: %s bought the same %s", other.seenFrom(r.Batch), t.Product.Title())
 			if other == r {
-				note = "bought twice by this row: the " + product.Title()
+				note = "bought twice by this row: the " + t.Product.Title()
 			}
 			page[i].addNote(note + "; ask the filing service to refund one of the two")
 		}
-		if add(second, first); first != second {
-			add(first, second)
+		if add(t.Second, t.First); t.First != t.Second {
+			add(t.First, t.Second)
 		}
-		return nil
-	})
+	}
+	return err
+}
+
+// twice is a product that two attempts bought.
+type twice struct {
+	Product       filing.Product
+	Second, First rowRef
+}
+
+func listTwice(ctx context.Context, q lister, limit int) ([]twice, error) {
+	return list[twice](ctx, q, "read what was bought twice",
+		`SELECT p.product, r.id AS "second.id", r.batch AS "second.batch", r.number AS "second.number",
+				o.id AS "first.id", o.batch AS "first.batch", o.number AS "first.number"
+			FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
+			WHERE p.twin <> 0 AND p.bought = 1
+			ORDER BY p.row, p.key
+			LIMIT $1`, limit)
 }
 
 // page reads the rows that a query selects, with their items.
 func (db *database) page(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
-	for r, err := range db.rows(ctx, query, args...) {
+	for r, err := range streamRows(ctx, prepared{db}, query, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -235,27 +213,19 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 		ids[i] = r.ID
 	}
 	in, refs := among(db.dialect, ids)
-	items, err := db.readPrepared(ctx,
-		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost,
-				certainty, exception, exception_note
+	items, err := list[struct {
+		Row int64
+		Item
+	}](ctx, prepared{db}, "read items",
+		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status,
+				cost AS "cost.amount", certainty AS "cost.certainty", exception, exception_note
 			FROM items
 			WHERE row `+in+` ORDER BY id`, refs...)
 	if err != nil {
-		return nil, fmt.Errorf("read items: %w", err)
+		return nil, err
 	}
-	defer items.Close()
-	for items.Next() {
-		var row, cost int64
-		var i Item
-		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate,
-			&i.SubscriptionStatus, &cost, &i.Cost.Certainty, &i.Exception, &i.ExceptionNote); err != nil {
-			return nil, fmt.Errorf("read an item: %w", err)
-		}
-		i.Cost.Amount = money.Cents(cost)
-		page[at[row]].Items = append(page[at[row]].Items, i)
-	}
-	if err := items.Err(); err != nil {
-		return nil, fmt.Errorf("read items: %w", err)
+	for _, i := range items {
+		page[at[i.Row]].Items = append(page[at[i.Row]].Items, i.Item)
 	}
 	for i := range page {
 		page[i].namePlaced()
@@ -317,29 +287,27 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	// Not EXISTS, for which PostgreSQL would read all ready rows.
-	rows, err := l.readPrepared(ctx,
+	batches, err := list[string](ctx, prepared{l.database}, "list batches with work",
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
 			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = ''
 				LIMIT 1) IS NOT NULL
 			ORDER BY b.created_at`, only)
-	batches, err := collect(rows, err, scanOne[string])
 	if err != nil {
-		return nil, fmt.Errorf("list batches with work: %w", err)
+		return nil, err
 	}
 	inTurn := make(map[int][]int64) // by how many rows of their batch come before them
 	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
-		rows, err := l.readPrepared(ctx,
+		found, err := list[int64](ctx, prepared{l.database}, "list rows to send of batch "+batch,
 			`SELECT r.id FROM rows r
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,
 			toMillis(l.now()), batch, max(limit/len(batches), 1))
-		found, err := collect(rows, err, scanOne[int64])
 		if err != nil {
-			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+			return nil, err
 		}
 		for n, id := range found {
 			inTurn[n] = append(inTurn[n], id)

@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"time"
@@ -12,32 +14,62 @@ import (
 // list reads a query's rows into values of a struct. A column goes to the field of its
 // name: created_at to CreatedAt, and "cost.amount" to Amount within Cost. A value that is
 // no struct takes the only column. what begins the errors.
-func list[T any](ctx context.Context, q querier, what, query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
+func list[T any](ctx context.Context, q lister, what, query string, args ...any) ([]T, error) {
+	var all []T
+	for v, err := range stream[T](ctx, q, what, query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// stream is list for results that need not be in memory at once.
+func stream[T any](ctx context.Context, q lister, what, query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		rows, err := q.QueryContext(ctx, query, args...)
+		err = eachInto(rows, err, func(v T) bool { return yield(v, nil) })
+		if err != nil {
+			var none T
+			yield(none, wrap(what, err))
+		}
+	}
+}
+
+// eachInto calls do for every row of a query's result, until do returns false. It takes what
+// QueryContext returns.
+func eachInto[T any](rows *sql.Rows, err error, do func(T) bool) error {
 	if err != nil {
-		return nil, wrap(what, err)
+		return err
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
-		return nil, wrap(what, err)
+		return err
 	}
-	var all []T
 	var v T
 	at := reflect.ValueOf(&v).Elem()
 	targets := targetsOf(at, columns)
 	for rows.Next() {
 		at.SetZero()
 		if err := rows.Scan(targets...); err != nil {
-			return nil, wrap(what, err)
+			return err
 		}
-		all = append(all, v)
+		if !do(v) {
+			return nil
+		}
 	}
-	return all, wrap(what, rows.Err())
+	return rows.Err()
+}
+
+// lister is what list needs of a database or a transaction.
+type lister interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // find reads a query's first row as list does. It returns none if there is no row.
-func find[T any](ctx context.Context, q querier, none error, what, query string, args ...any) (first T, err error) {
+func find[T any](ctx context.Context, q lister, none error, what, query string, args ...any) (first T, err error) {
 	all, err := list[T](ctx, q, what, query, args...)
 	if len(all) > 0 {
 		return all[0], err
@@ -86,7 +118,7 @@ func targetOf(field reflect.Value) any {
 	case *[]byte:
 		return at
 	}
-	if k := field.Kind(); k == reflect.Slice || k == reflect.Map {
+	if k := field.Kind(); k == reflect.Slice || k == reflect.Map || k == reflect.Pointer {
 		return asDocument{field}
 	}
 	return field.Addr().Interface()
@@ -105,8 +137,8 @@ func (m *millis) Scan(value any) error {
 	return nil
 }
 
-// asDocument scans a list or a map from JSON, or from nothing if it is empty. A list of
-// words without blanks may also be kept as these words.
+// asDocument scans a list, a map or what a pointer points to from JSON, or from nothing if it is empty. A list of
+// words may also be kept as these words, with blanks or commas between them.
 type asDocument struct{ field reflect.Value }
 
 // Scan implements sql.Scanner.
@@ -118,7 +150,7 @@ func (d asDocument) Scan(value any) error {
 	if text == "null" || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
 		return json.Unmarshal([]byte(text), d.field.Addr().Interface())
 	}
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {
 		d.field.Set(reflect.Append(d.field, reflect.ValueOf(word).Convert(d.field.Type().Elem())))
 	}
 	return nil
