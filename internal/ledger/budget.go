@@ -97,7 +97,11 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 		` AND r.waits = 'funds' AND r.waits <> ''`
 	var unblocked []record
 	blocked := false
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need
+	rows, err := list[struct {
+		ID, Priority int64
+		Uncertain    bool
+		Need         money.Cents
+	}](ctx, tx, "find rows that wait for funds", fmt.Sprintf(`SELECT q.id, q.priority, q.doubt AS uncertain, q.need
 		FROM (
 			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
 			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0
@@ -106,24 +110,17 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 				ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
 		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxUnblocked),
 		int64(available))
-	err = each(rows, err, func(scan func(...any) error) error {
-		var id, priority int64
-		var doubt bool
-		var need money.Cents
-		if err := scan(&id, &priority, &doubt, &need); err != nil {
-			return err
-		}
-		due := !doubt && priority != 0
-		if need > available || due && (blocked || need > free) {
+	for _, r := range rows {
+		due := !r.Uncertain && r.Priority != 0
+		if r.Need > available || due && (blocked || r.Need > free) {
 			blocked = blocked || due
-			return nil
+			continue
 		}
-		available, free = available-need, max(free-need, 0)
-		unblocked = append(unblocked, record{number("id", id)})
-		return nil
-	})
+		available, free = available-r.Need, max(free-r.Need, 0)
+		unblocked = append(unblocked, record{number("id", r.ID)})
+	}
 	if err != nil {
-		return fmt.Errorf("find rows that wait for funds: %w", err)
+		return err
 	}
 	return wrap("unblock rows that wait for funds", db.exec(ctx, tx,
 		`UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,

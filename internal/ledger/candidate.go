@@ -3,8 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -54,9 +52,9 @@ func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 
 const (
 	// The appointment of an agent is left out: no event reports it. Source: spec section 6.
-	readPossibleOwners = `SELECT r.id, p.product, r.company, r.request,
+	readPossibleOwners = `SELECT r.id AS row, p.product, r.company, r.request,
 			COALESCE((SELECT MIN(a.started_at) FROM attempts a
-				WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at)
+				WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at) AS began
 		FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result = 'uncertain' ORDER BY r.id`
 	readOrphanEvents = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +
@@ -88,35 +86,34 @@ func orphanEvents(events []Event) []orphanEvent {
 }
 
 func (db *database) listPossibleOwners(ctx context.Context) ([]possibleOwner, error) {
-	rows, err := db.read.QueryContext(ctx, readPossibleOwners)
-	all, err := collect(rows, err, func(scan func(...any) error) (possibleOwner, error) {
-		var d possibleOwner
-		var request string
-		if err := scan(&d.row, &d.product, &d.company, &request, &d.began); err != nil {
-			return d, err
-		}
-		var r filing.Request
-		if request != "" {
-			if err := json.Unmarshal([]byte(request), &r); err != nil {
-				return d, fmt.Errorf("read the request of row %d: %w", d.row, err)
+	rows, err := list[struct {
+		Row     int64
+		Product filing.Product
+		Company string
+		Request *filing.Request
+		Began   int64
+	}](ctx, db.read, "list the uncertain rows", readPossibleOwners)
+	all := make([]possibleOwner, len(rows))
+	for i, r := range rows {
+		d := possibleOwner{row: r.Row, product: r.Product, company: r.Company, began: r.Began}
+		if r.Request != nil {
+			d.state = r.Request.Order.FilingState
+			if d.company == "" && filing.IsCompanyID(r.Request.Company.Ref) {
+				d.company = r.Request.Company.Ref
+			}
+			if r.Request.Order.AnnualReport != nil && d.product == filing.AnnualReport {
+				d.year = r.Request.Order.AnnualReport.FilingYear
 			}
 		}
-		d.state = r.Order.FilingState
-		if d.company == "" && filing.IsCompanyID(r.Company.Ref) {
-			d.company = r.Company.Ref
-		}
-		if r.Order.AnnualReport != nil && d.product == filing.AnnualReport {
-			d.year = r.Order.AnnualReport.FilingYear
-		}
-		return d, nil
-	})
-	return all, wrap("list the uncertain rows", err)
+		all[i] = d
+	}
+	return all, err
 }
 
 // listOrphanEvents lists the events of orphan orders that arrived between two
 // times, without their bodies, by order.
 func (db *database) listOrphanEvents(ctx context.Context, from, to int64) ([]Event, error) {
-	return readEvents(ctx, db.read, bodiless, readOrphanEvents, []any{from, to})
+	return db.bodilessEvents(ctx, readOrphanEvents, from, to)
 }
 
 // Evidence is an orphan order that may be a row's.

@@ -84,22 +84,16 @@ func recall[T any](ctx context.Context, d dialect, q querier, table, batch strin
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
 		in, args := among(d, some, batch)
-		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+`
+		found, err := list[struct {
+			Ref    string
+			Record T
+		}](ctx, q, "find "+table, `SELECT ref, record FROM `+table+`
 			WHERE ($1 = '' OR at >= (SELECT created_at FROM batches WHERE id = $1)) AND ref `+in, args...)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var ref, record string
-			if err := scan(&ref, &record); err != nil {
-				return err
-			}
-			var v T
-			if err := json.Unmarshal([]byte(record), &v); err != nil {
-				return fmt.Errorf("read %s: %w", ref, err)
-			}
-			known[ref] = v
-			return nil
-		})
 		if err != nil {
-			return nil, fmt.Errorf("find %s: %w", table, err)
+			return nil, err
+		}
+		for _, f := range found {
+			known[f.Ref] = f.Record
 		}
 	}
 	return known, nil

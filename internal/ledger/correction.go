@@ -16,39 +16,39 @@ import (
 // correction is a row of a batch of corrections, and what its original is by now: the row that
 // was uploaded, or the latest correction of it.
 type correction struct {
-	id     int64
-	number int
-	result filing.Result
-	of     int  // the number of the original; 0 if the row was added
-	same   bool // the cells are those of the original
-	// repeats is the number of the earlier correction that it repeats; 0 if it repeats none.
-	repeats int
+	ID     int64
+	Number int
+	Result filing.Result
+	Of     int  // the number of the original; 0 if the row was added
+	Same   bool // the cells are those of the original
+	// Repeats is the number of the earlier correction that it repeats; 0 if it repeats none.
+	Repeats int
 
-	was       int64  // the ID of the original; 0 if there is none
-	wasIn     string // the batch of the original
-	wasResult filing.Result
-	// sent is whether the service may have an order of the original, or may still answer: it was
+	Was       int64  // the ID of the original; 0 if there is none
+	WasIn     string // the batch of the original
+	WasResult filing.Result
+	// Sent is whether the service may have an order of the original, or may still answer: it was
 	// ordered in part, or an attempt had no answer, whatever a person decided about it.
-	sent bool
+	Sent bool
 }
 
 // replaces reports whether the corrected row is sent instead of the original: nothing of that
 // was ordered, and something is different now. A refused order is tried again as it is.
 func (c *correction) replaces() bool {
-	switch c.wasResult {
+	switch c.WasResult {
 	case filing.Rejected:
-		return !c.sent
+		return !c.Sent
 	case filing.Invalid, filing.Skipped:
-		return !c.sent && (!c.same || c.result != c.wasResult)
+		return !c.Sent && (!c.Same || c.Result != c.WasResult)
 	case filing.Ready:
-		return !c.sent && (!c.same || c.leftOut())
+		return !c.Sent && (!c.Same || c.leftOut())
 	}
 	return false
 }
 
 // leftOut reports whether the correction leaves the row out, rather than because another
 // row orders the same.
-func (c *correction) leftOut() bool { return c.result == filing.Skipped && c.repeats == 0 }
+func (c *correction) leftOut() bool { return c.Result == filing.Skipped && c.Repeats == 0 }
 
 // finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing
 // for another batch, and for one that may not be sent yet. A correction of a paused batch is
@@ -86,21 +86,21 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 	done := make(map[int]bool)
 	withdrawn := make(map[int]bool)
 	for _, c := range all {
-		again := done[c.of]
-		done[c.of] = c.of != 0
+		again := done[c.Of]
+		done[c.Of] = c.Of != 0
 		switch {
-		case c.was == 0 || again: // added, or one row made into two
-			if c.result != filing.Skipped {
+		case c.Was == 0 || again: // added, or one row made into two
+			if c.Result != filing.Skipped {
 				err = db.addCorrected(ctx, tx, c, original)
 			}
-		case c.replaces() && !withdrawn[c.repeats]: // what it repeats may not be ordered
+		case c.replaces() && !withdrawn[c.Repeats]: // what it repeats may not be ordered
 			err = db.finishOriginal(ctx, tx, c)
 		default:
-			withdrawn[c.number] = c.sent && (!c.same || c.leftOut())
+			withdrawn[c.Number] = c.Sent && (!c.Same || c.leftOut())
 			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
-			return fmt.Errorf("correct row %d of batch %s by row %d: %w", c.of, original, c.number, err)
+			return fmt.Errorf("correct row %d of batch %s by row %d: %w", c.Of, original, c.Number, err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx,
@@ -113,7 +113,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		`WITH RECURSIVE corrected (id) AS (
 				SELECT $1
 				UNION
-				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.id WHERE b.corrects <> '')
+				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.ID WHERE b.corrects <> '')
 			UPDATE batches
 			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
 				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,
@@ -140,24 +140,19 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 
 // corrections reads the rows of a batch of corrections beside those they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
-	rows, err := tx.QueryContext(ctx,
-		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
-				n.repeats, COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''),
+	return list[correction](ctx, tx, "read the corrections of batch "+original,
+		`SELECT n.id, n.number, n.result, n.repeats, n.corrects AS "of",
+				CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END AS same,
+				COALESCE(o.id, 0) AS was, COALESCE(o.own_batch, '') AS was_in, COALESCE(o.result, '') AS was_result,
 				CASE WHEN o.result IN ('placing', 'uncertain')
 					OR o.doubt <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
-						AND a.class IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END
+						AND a.class IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END AS sent
 			FROM rows n
 			LEFT JOIN (SELECT * FROM result_rows WHERE batch = $2) o ON o.number = n.corrects AND n.corrects > 0
 			WHERE n.batch = $1
 			ORDER BY n.number, n.id`, batch, original)
-	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
-		var c correction
-		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.repeats, &c.was, &c.wasIn, &c.wasResult, &c.sent)
-		return c, err
-	})
-	return all, err
 }
 
 // finishOriginal finishes a row that another one replaces, and the rows that it replaced
@@ -166,17 +161,17 @@ func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction
 	now := toMillis(db.now())
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE rows SET result = 'skipped', waits = '', due = 0, corrected_by = $2, updated_at = $3 WHERE id = $1`,
-		c.was, c.id, now); err != nil {
+		c.Was, c.ID, now); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE rows SET corrected_by = $2, updated_at = $3 WHERE corrected_by = $1 AND corrected_by <> 0`,
-		c.was, c.id, now); err != nil {
+		c.Was, c.ID, now); err != nil {
 		return err
 	}
 	for _, table := range []string{"secrets", "coverage"} {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+`
-			WHERE (batch, number) IN (SELECT batch, number FROM rows WHERE id = $1)`, c.was); err != nil {
+			WHERE (batch, number) IN (SELECT batch, number FROM rows WHERE id = $1)`, c.Was); err != nil {
 			return err
 		}
 	}
@@ -190,7 +185,7 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 		`INSERT INTO rows (batch, number, cells, result, corrected_by, updated_at)
 			SELECT $2, (SELECT COALESCE(MAX(number), 1) + 1 FROM rows WHERE batch = $2), r.cells, 'skipped', r.id, $3
 			FROM rows r
-			WHERE r.id = $1`, c.id, original, toMillis(db.now()))
+			WHERE r.id = $1`, c.ID, original, toMillis(db.now()))
 	return err
 }
 
@@ -198,27 +193,27 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 // has sealed. If the original was sent and the correction differs, the original is withdrawn: what
 // was ordered counts, and nothing more is sent of what a person has corrected.
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
-	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult)
-	if c.sent && c.wasResult != filing.Placed && c.wasResult != filing.Exists {
+	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.Of, original, c.WasResult)
+	if c.Sent && c.WasResult != filing.Placed && c.WasResult != filing.Exists {
 		message += ": an order was sent for it and may exist"
 		if !c.leftOut() {
 			message += ". To order this instead, enter it in a new spreadsheet"
 		}
 	}
-	if c.wasResult != filing.Rejected && (!c.same || c.leftOut()) {
-		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.was); err != nil {
+	if c.WasResult != filing.Rejected && (!c.Same || c.leftOut()) {
+		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.Was); err != nil {
 			return err
 		}
-		if _, err := db.cancelReady(ctx, tx, c.wasIn, fmt.Sprintf("id = %d", c.was), canceledCorrected); err != nil {
+		if _, err := db.cancelReady(ctx, tx, c.WasIn, fmt.Sprintf("id = %d", c.Was), canceledCorrected); err != nil {
 			return err
 		}
 	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows
 			SET result = 'skipped', waits = '', message = $2
-			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.id, message)
+			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.ID, message)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
+		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.Number)
 	}
 	return err
 }
@@ -226,10 +221,9 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 // withCorrections calls do for a batch and for the batches of corrections whose rows its
 // results show, so that what a person does to a batch holds for all that they see of it.
 func (db *database) withCorrections(ctx context.Context, tx *sql.Tx, batch string, do func(batch string) error) error {
-	rows, err := tx.QueryContext(ctx, selectWithCorrections, batch)
-	all, err := collect(rows, err, scanOne[string])
+	all, err := list[string](ctx, tx, "list the corrections of batch "+batch, selectWithCorrections, batch)
 	if err != nil {
-		return fmt.Errorf("list the corrections of batch %s: %w", batch, err)
+		return err
 	}
 	for _, b := range all {
 		if err := do(b); err != nil {

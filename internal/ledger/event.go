@@ -150,32 +150,21 @@ func bodyOf(text string) []byte {
 	return []byte(text)
 }
 
-const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status,
-		e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id,
-		e.filing_state, e.filing_year, e.subscription_status, e.body, e.state, e.row, e.note`
+const eventColumns = `seq, id, type, created_at, received_at, order_id, order_type, filing_status, filing_date,
+		filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year,
+		subscription_status, state, row, note`
 
-// bodiless are the same without the body, which may be a megabyte.
-var bodiless = strings.Replace(eventColumns, "e.body", "''", 1)
-
-func scanEvent(scan func(...any) error) (Event, error) {
-	var e Event
-	var created, received int64
-	var body string
-	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate,
-		&e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState,
-		&e.FilingYear, &e.SubscriptionStatus, &body, &e.State, &e.Row, &e.Note)
-	e.CreatedAt, e.ReceivedAt, e.Body = fromMillis(created), fromMillis(received), bodyOf(body)
-	return e, err
+func (db *database) events(ctx context.Context, q lister, where string, args ...any) ([]Event, error) {
+	events, err := list[Event](ctx, q, "read events", `SELECT `+eventColumns+`, body FROM events e WHERE `+where, args...)
+	for i := range events {
+		events[i].Body = bodyOf(string(events[i].Body))
+	}
+	return events, err
 }
 
-func (db *database) events(ctx context.Context, q querier, where string, args ...any) ([]Event, error) {
-	return readEvents(ctx, q, eventColumns, where, args)
-}
-
-func readEvents(ctx context.Context, q querier, columns, where string, args []any) ([]Event, error) {
-	rows, err := q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where, args...)
-	events, err := collect(rows, err, scanEvent)
-	return events, wrap("read events", err)
+// bodilessEvents reads events without their bodies, which may be a megabyte each.
+func (db *database) bodilessEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
+	return list[Event](ctx, db.read, "read events", `SELECT `+eventColumns+` FROM events e WHERE `+where, args...)
 }
 
 // ListOf lists the events of a row's orders, in order of arrival.
@@ -197,8 +186,7 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := among(l.dialect, some)
-		found, err := readEvents(ctx, l.read, bodiless,
-			`e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
+		found, err := l.bodilessEvents(ctx, `e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -47,31 +47,28 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 	var c CostIncrease
 	plan := sha256.New()
 	io.WriteString(plan, "costs of "+batch+"\n")
-	rows, err := q.QueryContext(ctx,
-		`SELECT id, tries, approved, cost, certainty, spent, spent_certainty
+	rows, err := list[struct {
+		ID, Tries   int64
+		Approved    money.Cents
+		Cost, Spent money.Cost
+	}](ctx, q, "sum up the rows of batch "+batch+" that cost more than was approved",
+		`SELECT id, tries, approved, cost AS "cost.amount", certainty AS "cost.certainty", spent AS "spent.amount",
+				spent_certainty AS "spent.certainty"
 			FROM rows
 			WHERE batch = $1 AND result = 'ready' AND waits = $2
 			ORDER BY id`, batch, blockedOnApproval)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var id, tries int64
-		var approved money.Cents
-		var cost, spent money.Cost
-		if err := scan(&id, &tries, &approved, &cost.Amount, &cost.Certainty, &spent.Amount,
-			&spent.Certainty); err != nil {
-			return err
-		}
+	for _, r := range rows {
 		c.Rows++
-		c.Approved += max(approved, 0)
-		c.Cost.Amount += cost.Amount + spent.Amount
-		c.Cost.Certainty = max(c.Cost.Certainty, cost.Certainty)
-		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", id, tries, approved, cost.Amount, cost.Certainty, spent.Amount,
-			spent.Certainty)
-		return nil
-	})
+		c.Approved += max(r.Approved, 0)
+		c.Cost.Amount += r.Cost.Amount + r.Spent.Amount
+		c.Cost.Certainty = max(c.Cost.Certainty, r.Cost.Certainty)
+		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", r.ID, r.Tries, r.Approved, r.Cost.Amount, r.Cost.Certainty,
+			r.Spent.Amount, r.Spent.Certainty)
+	}
 	if c.Rows > 0 {
 		c.Plan = hex.EncodeToString(plan.Sum(nil))[:16]
 	}
-	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
+	return c, err
 }
 
 // Matches returns ErrChanged unless the plan is that of the rows that wait now.

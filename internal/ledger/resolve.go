@@ -277,18 +277,13 @@ type UncertainBatch struct {
 
 // UncertainBatches lists the batches that have uncertain rows, the newest first.
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT b.id, b.file, q.n, q.held FROM (SELECT r.batch, COUNT(*) AS n, CAST(SUM(r.held) AS BIGINT) AS held
-		FROM rows r WHERE r.result = 'uncertain' AND `+atRest+
-			` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`)
-	all, err := collect(rows, err, func(scan func(...any) error) (UncertainBatch, error) {
-		var d UncertainBatch
-		var held int64
-		err := scan(&d.Batch, &d.File, &d.Rows, &held)
-		d.Reserved = money.Cents(held)
-		return d, err
-	})
-	return all, wrap("list the batches with uncertain rows", err)
+	return list[UncertainBatch](ctx, l.read, "list the batches with uncertain rows",
+		`SELECT b.id AS batch, b.file, q.rows, q.reserved
+			FROM (SELECT r.batch, COUNT(*) AS rows, CAST(SUM(r.held) AS BIGINT) AS reserved
+				FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`
+				GROUP BY r.batch) AS q
+			JOIN batches b ON b.id = q.batch
+			ORDER BY b.created_at DESC, b.id`)
 }
 
 // NameCompany records which company a formation made that the row has bought, with the claims

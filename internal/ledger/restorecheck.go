@@ -112,8 +112,8 @@ func (l Restores) End(ctx context.Context) error {
 // requireNoImport returns ErrImporting if a living process is submitting a spreadsheet,
 // whose rows are not there to be checked.
 func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, `SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
-	owners, err := collect(rows, err, scanOne[string])
+	owners, err := list[string](ctx, tx, "list the imports",
+		`SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
 	for _, owner := range owners {
 		err = errors.Join(err, db.refuseForeignImport(ctx, tx, owner))
 	}

@@ -121,35 +121,28 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 	}
 	for some := range slices.Chunk(formations, pageSize) {
 		in, args := among(l.dialect, some)
-		rows, err := l.read.QueryContext(ctx,
-			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request
+		rows, err := list[struct {
+			Key string
+			NamedCompany
+			ID      string
+			Request *filing.Request
+		}](ctx, l.read, "find the companies that were formed",
+			`SELECT p.key, p.bought AS formed, r.id AS row, r.number, r.batch, r.company AS "id", r.request
 				FROM purchases p JOIN rows r ON r.id = p.row
 				WHERE p.key `+in+` ORDER BY p.bought`, args...)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var key, company, request string
-			var n NamedCompany
-			if err := scan(&key, &n.Formed, &n.Row, &n.Number, &n.Batch, &company, &request); err != nil {
-				return err
-			}
-			if found[of[key]].Company.ID != "" {
-				return nil
-			}
-			var r filing.Request
-			if request != "" {
-				if err := json.Unmarshal([]byte(request), &r); err != nil {
-					return fmt.Errorf("read the request of row %d: %w", n.Row, err)
-				}
-			}
-			if r.Order.Formation != nil {
-				formed := r.Order.Formation.Company
-				n.Company = formed
-				n.Company.ID, n.Company.FormationState, n.Company.Officers = company, r.Order.FilingState, nil
-			}
-			found[of[key]] = n
-			return nil
-		})
 		if err != nil {
-			return nil, fmt.Errorf("find the companies that were formed: %w", err)
+			return nil, err
+		}
+		for _, r := range rows {
+			if found[of[r.Key]].Company.ID != "" {
+				continue
+			}
+			if r.Request != nil && r.Request.Order.Formation != nil {
+				formed := r.Request.Order.Formation.Company
+				formed.ID, formed.FormationState, formed.Officers = r.ID, r.Request.Order.FilingState, nil
+				r.Company = formed
+			}
+			found[of[r.Key]] = r.NamedCompany
 		}
 	}
 	return found, nil
@@ -216,56 +209,38 @@ type NameOnFile struct {
 func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT p.product, p.at, r.batch, r.number, r.company, r.request, b.file
+	bought, err := list[struct {
+		NameOnFile
+		Request *filing.Request
+	}](ctx, l.read, "list the names that were bought",
+		`SELECT p.product AS bought, p.at, r.batch, r.number, r.company, r.request, b.file
 			FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
-			WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
-			`') ORDER BY p.at, p.key`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var n NameOnFile
-		var request string
-		var at int64
-		if err := scan(&n.Bought, &at, &n.Batch, &n.Number, &n.Company, &request, &n.File); err != nil {
-			return err
-		}
-		var r filing.Request
-		if request == "" || json.Unmarshal([]byte(request), &r) != nil {
-			return nil // it cannot be shown by its name
-		}
-		n.Name, n.At, n.State = r.LegalName(), fromMillis(at), r.Company.Sheet.FormationState
-		if r.Order.Formation != nil {
-			n.State = r.Order.FilingState
+			WHERE r.request <> '' AND p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+`')
+			ORDER BY p.at, p.key`)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range bought {
+		n.Name, n.State = n.Request.LegalName(), n.Request.Company.Sheet.FormationState
+		if n.Request.Order.Formation != nil {
+			n.State = n.Request.Order.FilingState
 		}
 		if one := n.Batch + "|" + fmt.Sprint(n.Number); !seen[one] { // under an older key too
 			seen[one] = true
-			all = append(all, n)
+			all = append(all, n.NameOnFile)
 		}
-		if n.Company != "" {
-			seen[n.Company] = true
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the names that were bought: %w", err)
+		seen[n.Company] = true
 	}
-	rows, err = l.read.QueryContext(ctx,
+	known, err := list[struct {
+		Record filing.Company
+		At     time.Time
+	}](ctx, l.read, "list the companies on file",
 		`SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var body string
-		var at int64
-		if err := scan(&body, &at); err != nil {
-			return err
+	for _, k := range known {
+		if c := k.Record; c.LegalName != "" && !seen[c.ID] {
+			seen[c.ID] = true
+			all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: k.At})
 		}
-		var c filing.Company
-		if err := json.Unmarshal([]byte(body), &c); err != nil {
-			return fmt.Errorf("read a company: %w", err)
-		}
-		if c.LegalName == "" || seen[c.ID] {
-			return nil
-		}
-		seen[c.ID] = true
-		all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: fromMillis(at)})
-		return nil
-	})
-	return all, wrap("list the companies on file", err)
+	}
+	return all, err
 }

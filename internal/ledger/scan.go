@@ -118,7 +118,8 @@ func targetOf(field reflect.Value) any {
 	case *[]byte:
 		return at
 	}
-	if k := field.Kind(); k == reflect.Slice || k == reflect.Map || k == reflect.Pointer {
+	switch field.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Struct:
 		return asDocument{field}
 	}
 	return field.Addr().Interface()
@@ -137,7 +138,7 @@ func (m *millis) Scan(value any) error {
 	return nil
 }
 
-// asDocument scans a list, a map or what a pointer points to from JSON, or from nothing if it is empty. A list of
+// asDocument scans a list, a map, a struct or what a pointer points to from JSON, or from nothing if it is empty. A list of
 // words may also be kept as these words, with blanks or commas between them.
 type asDocument struct{ field reflect.Value }
 

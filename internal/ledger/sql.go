@@ -73,12 +73,6 @@ func collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error
 	return all, nil
 }
 
-// scanOne reads a row of one column.
-func scanOne[T any](scan func(...any) error) (v T, err error) {
-	err = scan(&v)
-	return v, err
-}
-
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
