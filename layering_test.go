@@ -70,8 +70,7 @@ var imports = map[string][]string{
 		"logs", "metrics", "money",
 		"network", "notify", "report", "resolve", "sandbox", "schedule", "season", "sheet", "signin",
 		"samples", "web", "webhook"},
-	"cmd/worker": {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "logs", "metrics", "network", "sheet",
-		"webhook"},
+	"cmd/worker": {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "logs", "metrics", "network", "sheet"},
 }
 
 func TestLayering(t *testing.T) {

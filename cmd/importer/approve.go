@@ -47,20 +47,30 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	if err != nil {
 		return err
 	}
-	if err := checkApprover(ctx, l, b); err != nil {
+	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
+	if err != nil {
 		return err
 	}
-	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
-	if b.ID != "" && b.Approval.State != ledger.ApprovalNeeded {
-		if increase, err := l.Approvals().CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
-			return errors.Join(err, a.approveCosts(ctx, l, b, looked, yes))
+	needed := b.Approval.State == ledger.ApprovalNeeded
+	if !needed && increase.Rows == 0 {
+		if b.Approval.State == ledger.ApprovalGiven {
+			a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, localTime(b.Approval.At))
+			return nil
 		}
+		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	}
-	if b.Approval.State == ledger.ApprovalGiven {
-		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By,
-			localTime(b.Approval.At))
-		return nil
+	// Before anything is quoted or shown.
+	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), b.ID, currentUser())
+	if err == nil && why != nil {
+		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
 	}
+	if err != nil {
+		return err
+	}
+	if !needed {
+		return a.approveCosts(ctx, l, b, looked, yes)
+	}
+	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
 	var warnings jobs.Warnings
 	if p.Hash != "" {
 		var unread error
@@ -69,8 +79,6 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 	}
 	switch {
-	case errors.Is(err, ledger.ErrNoApprovalNeeded):
-		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	case errors.Is(err, ledger.ErrChanged):
 		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", err, b.ID)
 	case err != nil:
@@ -93,22 +101,6 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
 	return a.sayWhoPlaces(ctx, l, b, "")
-}
-
-// checkApprover returns an error if the current user may not approve the batch here.
-// It runs before anything is quoted or shown.
-func checkApprover(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
-	if b.Approval.State != ledger.ApprovalNeeded {
-		increase, err := l.Approvals().CostIncrease(ctx, b.ID)
-		if err != nil || increase.Rows == 0 {
-			return err
-		}
-	}
-	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), b.ID, currentUser())
-	if err == nil && why != nil {
-		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
-	}
-	return err
 }
 
 // howToApprove says where a batch can be approved: under a policy that covers

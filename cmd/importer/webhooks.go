@@ -24,7 +24,7 @@ func (a *app) webhooksCommand() *cobra.Command {
 	return groupCommand("webhooks", "Manage the endpoints that receive events",
 		`An endpoint is an address where the filing service delivers events. Each has a
 signing secret, which the filing service shows once. The secrets are sealed in the
-ledger, where importer serve and the workers find them. The filing service cannot
+ledger, where importer serve finds them. The filing service cannot
 list or delete endpoints, so this command lists the endpoints that it stored.`,
 		"  importer webhooks create --url https://filings.example.com"+webhook.Path+"\n  importer webhooks list",
 		a.webhooksCreateCommand(), a.webhooksAddCommand(), a.webhooksListCommand(), a.webhooksRemoveCommand())

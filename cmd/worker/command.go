@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 	"os"
 
@@ -9,15 +8,10 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/metrics"
-	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // options are the flags.
-type options struct {
-	listen   string
-	webhooks bool
-	ledger   string
-}
+type options struct{ listen, ledger string }
 
 func command(log *slog.Logger) *cobra.Command {
 	var o options
@@ -50,9 +44,6 @@ once.
 			if err != nil {
 				return err
 			}
-			if o.webhooks && o.listen == "" {
-				return errors.New("--webhooks needs --listen")
-			}
 			env.Ledger = o.ledger
 			env.Warn = func(err error) { log.Warn("data folder open to others", "err", err) }
 			return newWorker(env, o, log).run(c.Context())
@@ -61,7 +52,6 @@ once.
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().StringVar(&o.ledger, "ledger", "",
 		"the ledger to use, by its name (default: that of the API key's organization)")
-	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "also receive the filing service's events, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -82,30 +81,10 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A worker at rest turns all the time; so the clock is asked, and healthz knows.
-func TestClockTellsThatLoopsTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(slog.New(slog.DiscardHandler))
-		h.setPhase(placing)
-		h.clock()
-		for range 10 {
-			time.Sleep(time.Minute)
-			if code, _ := probe(t, h.live); code != 200 {
-				t.Fatal("stuck though it turns")
-			}
-			h.clock()
-		}
-		time.Sleep(stuckAfter + time.Second)
-		if code, body := probe(t, h.live); code != 503 || body.Status != "stuck" {
-			t.Errorf("%d %+v, though nothing turned for %s", code, body, stuckAfter)
-		}
-	})
-}
-
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
-	handler := newWorker(config.Environment{}, options{webhooks: true}, slog.New(slog.DiscardHandler)).handler()
+	handler := newWorker(config.Environment{}, options{}, slog.New(slog.DiscardHandler)).handler()
 	for target, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503, "GET /metrics": 200,
-		"POST /webhooks/filing": 503, "GET /nothing": 404, "POST /metrics": 405} {
+		"GET /nothing": 404, "POST /metrics": 405} {
 		method, path, _ := strings.Cut(target, " ")
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))

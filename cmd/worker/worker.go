@@ -20,7 +20,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
-	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // drainMargin is how much longer than a request a drain may take: an answer that
@@ -37,7 +36,6 @@ type worker struct {
 	log      *slog.Logger
 	health   *health
 	registry *prometheus.Registry
-	events   events
 }
 
 func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
@@ -108,7 +106,6 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer queue.Close()
-	defer w.receiveEvents(ctx, l)()
 	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.Fleet().Halt(ctx); return err }})
 	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
 	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
@@ -148,7 +145,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	began := time.Now()
 	engine.Stop()
 	w.log.Info("worker stopped", "took", time.Since(began).Round(time.Millisecond).String())
-	stop() // before the ledger closes, which events and scrapes need
+	stop() // before the ledger closes, which scrapes need
 	return outdated
 }
 
@@ -253,8 +250,5 @@ func (w *worker) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", w.health.live)
 	mux.HandleFunc("GET /readyz", w.health.ready)
 	mux.Handle("GET /metrics", metrics.Handler(w.registry, w.log))
-	if w.options.webhooks {
-		mux.Handle("POST "+webhook.Path, &w.events)
-	}
 	return network.WithHeaders(mux, false)
 }

@@ -378,7 +378,6 @@ func TestConfigurationEndsIt(t *testing.T) {
 		"no Redis":           {[]string{"REDIS_URL=http://:NobodyMaySee@redis"}, nil, "REDIS_URL"},
 		"no concurrency":     {[]string{"WORKER_CONCURRENCY=0"}, nil, "WORKER_CONCURRENCY"},
 		"a port that is not": {nil, []string{"--listen", taken.Addr().String()}, "listen"},
-		"events and no port": {nil, []string{"--listen", "", "--webhooks"}, "--listen"},
 		"an unknown flag":    {nil, []string{"--fast"}, "--fast"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -582,29 +581,6 @@ func checkPlacedInLog(t *testing.T, service *sandbox.Service, log string, rows i
 	}
 	if strings.Contains(log, "Acme") {
 		t.Error("a company's name stands in the log")
-	}
-}
-
-func TestWebhooksAreTakenIn(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 0)
-	p := f.start([]string{"FILING_WEBHOOK_SECRET=whsec_NobodyMaySee"}, "--webhooks")
-	post := func() int {
-		response, err := http.Post("http://"+p.listen+"/webhooks/filing", "application/json",
-			strings.NewReader(`{"id":"evt_1"}`))
-		if err != nil {
-			return 0
-		}
-		response.Body.Close()
-		return response.StatusCode
-	}
-	// The service being away keeps nobody from taking its events in.
-	p.await("an unsigned event is refused", func() bool { return post() == http.StatusUnauthorized })
-	plain := f.start(nil)
-	plain.ready(503, "waits")
-	p.listen = plain.listen
-	if got := post(); got != http.StatusNotFound {
-		t.Errorf("without --webhooks an event is answered %d", got)
 	}
 }
 
