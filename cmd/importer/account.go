@@ -22,12 +22,6 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	return a.withExisting(ctx, true, do)
 }
 
-// withLedgerUnchanged is withLedger for a command that must not change the ledger,
-// so it applies no events.
-func (a *app) withLedgerUnchanged(ctx context.Context, do func(*ledger.Ledger) error) error {
-	return a.withExisting(ctx, false, do)
-}
-
 // onLedger makes a command of a function of the existing ledger and the arguments.
 func (a *app) onLedger(do func(context.Context, *ledger.Ledger, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
@@ -54,6 +48,8 @@ func (a *app) listCommand(path, short, nothing, each string,
 	return c
 }
 
+// withExisting is withLedger for a command that applies events, or must not change the
+// ledger.
 func (a *app) withExisting(ctx context.Context, applyEvents bool, do func(*ledger.Ledger) error) error {
 	env, err := a.environment()
 	if err != nil {

@@ -31,16 +31,15 @@ answer. It reaches users, companies, the organization, prices, documents, webhoo
 endpoints, and magic links. Orders and new companies are refused: only spreadsheets
 buy them, each exactly once.
 
--f adds a field to the request. key=value is a text, key:=value is JSON, such as a
-number, true, or a list, and a dot in the key makes an object within the object. The
-filing service checks the fields.
+-f adds a field to the request. key=value is a text, and key:=value is JSON, such as a
+number, true, a list, or an object. The filing service checks the fields.
 
 If the answer is not a success, its JSON is printed too, and the exit status is 1.`,
 		Example: `  importer api GET /users/ana@harborlight.example
   importer api POST /users -f fullName="Ana Ruiz" -f email=ana@harborlight.example
   importer api GET /companies/harbor-light-bakery-llc
   importer api PATCH /companies/comp_17 -f entityType=LLC -f formationState=DE
-  importer api PATCH /organization -f showPrices:=false -f notifications.filingStatusEmail:=true
+  importer api PATCH /organization -f showPrices:=false -f 'notifications:={"filingStatusEmail":true}'
   importer api GET /organization/prices
   importer api PUT /organization/prices/ein -f retailAmount:=99 -f enabled:=true
   importer api POST /auth/magic-link -f userId=user_81 -f companyId=comp_17
@@ -109,30 +108,12 @@ func apiBody(fields []string) (any, error) {
 			}
 			value = json.RawMessage(text)
 		}
-		if !ok || !setField(body, strings.Split(key, "."), value) {
+		if _, twice := body[key]; !ok || key == "" || twice {
 			return nil, usage("-f %s: a field is key=text or key:=JSON, and each key is given once", field)
 		}
+		body[key] = value
 	}
 	return body, nil
-}
-
-// setField sets a field of an object, in the objects that its path names. It reports
-// whether the path is free.
-func setField(object map[string]any, path []string, value any) bool {
-	name := path[0]
-	old, taken := object[name]
-	switch {
-	case name == "":
-		return false
-	case len(path) == 1:
-		object[name] = value
-		return !taken
-	case !taken:
-		old = make(map[string]any)
-		object[name] = old
-	}
-	inner, isObject := old.(map[string]any)
-	return isObject && setField(inner, path[1:], value)
 }
 
 // callAPI sends a request and prints the answer. Ctrl-C does not end a change that was

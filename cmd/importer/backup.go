@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,7 @@ not in it: keep a copy of sealing.key or FILING_SEAL_KEY in another place.`,
 		Example: "  importer backup /backups/ledger.db",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedgerUnchanged(c.Context(), func(l *ledger.Ledger) error {
+			return a.withExisting(c.Context(), false, func(l *ledger.Ledger) error {
 				file, err := backup.Write(c.Context(), l, args[0])
 				if err != nil {
 					return err
@@ -74,14 +73,7 @@ func (a *app) restore(ctx context.Context, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // empty if it is not known
-	audited := ledger.WithAudit(ctx, ledger.AuditEvent{
-		By:   currentUser(),
-		From: host,
-		What: "restore",
-		Note: filepath.Base(name),
-	})
-	kept, err := backup.Restore(audited, name, env.LedgerDir(), func(c ledger.Copy) error {
+	kept, err := backup.Restore(withAudit(ctx, "restore", "", filepath.Base(name)), name, env.LedgerDir(), func(c ledger.Copy) error {
 		if err := c.CheckOwner(env.Owner()); err != nil {
 			return err
 		}

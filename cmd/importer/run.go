@@ -218,6 +218,9 @@ func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.Outcome, err 
 			break
 		}
 	}
+	if errors.Is(err, errDeclined) || (err != nil && ctx.Err() != nil) { // by a person
+		err = cmp.Or(r.printUnchanged(ctx), err)
+	}
 	return ending, err
 }
 
@@ -400,11 +403,6 @@ func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jo
 // refusal leaves unchanged.
 func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) error {
-	return r.printIfStopped(ctx, r.quoteAndConfirm(ctx, throttle, quoter, otherwise))
-}
-
-func (r *filingRun) quoteAndConfirm(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
-	otherwise string) error {
 	q, err := r.quote(ctx, throttle, quoter)
 	if err != nil {
 		return err
@@ -470,16 +468,6 @@ func (r *filingRun) showQuoteAndWarnings(ctx context.Context, q intake.Quote) (j
 	r.showQuote(q.BatchQuote, balance)
 	r.sayEndpoint(q.Endpoint)
 	return r.sayWarnings(ctx, r.ledger, r.batch)
-}
-
-// printIfStopped prints the last line of --json if a person stopped the command,
-// which leaves the batch unchanged. It returns err.
-func (r *filingRun) printIfStopped(ctx context.Context, err error) error {
-	stopped := errors.Is(err, errDeclined) || (err != nil && ctx.Err() != nil)
-	if !stopped {
-		return err
-	}
-	return cmp.Or(r.printUnchanged(ctx), err)
 }
 
 // printUnchanged prints the last line of --json for a batch that was not changed.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -32,20 +31,15 @@ controls with an example of each key.`,
   importer sandbox do deposit amount=2500`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				table := newTable(a.out)
-				for _, action := range sandbox.Actions {
-					fmt.Fprintf(table, "%s\t%s\n", action.Name, action.Help)
-					if len(action.Keys) > 0 {
-						fmt.Fprintf(table, "\t  %s\n", strings.TrimPrefix(action.Usage(), action.Name+" "))
-					}
-				}
-				return table.Flush()
+				return list[sandbox.Action]{
+					columns: "CONTROL\tMEANING\tFIELDS",
+					cells:   func(c sandbox.Action) []any { return []any{c.Name, c.Help, c.Fields} },
+				}.print(a, sandbox.Actions, false)
 			}
-			i := slices.IndexFunc(sandbox.Actions, func(action sandbox.Action) bool { return action.Name == args[0] })
-			if i < 0 {
+			if !slices.ContainsFunc(sandbox.Actions, func(action sandbox.Action) bool { return action.Name == args[0] }) {
 				return usage("the sandbox has no control %s: importer sandbox do lists them", args[0])
 			}
-			body, err := actionBody(sandbox.Actions[i], args[1:])
+			body, err := actionBody(args[1:])
 			if err != nil {
 				return err
 			}
@@ -60,27 +54,17 @@ controls with an example of each key.`,
 	return c
 }
 
-// actionBody reads key=value pairs as the object of an action.
-func actionBody(action sandbox.Action, pairs []string) (map[string]any, error) {
+// actionBody reads key=value pairs as an object. A value that is JSON, such as a number or
+// true, is what it says; any other one is a text.
+func actionBody(pairs []string) (map[string]any, error) {
 	body := make(map[string]any)
 	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
-		i := slices.IndexFunc(action.Keys, func(k sandbox.Key) bool { return k.Name == name })
-		if !ok || i < 0 {
-			return nil, usage("%s is not a key of: %s", pair, action.Usage())
+		if !ok {
+			return nil, usage("%s is not key=value", pair)
 		}
-		var err error
-		switch action.Keys[i].Example.(type) {
-		case string:
-			body[name] = value
-		case bool:
-			body[name], err = strconv.ParseBool(value)
-		default:
-			_, err = strconv.ParseFloat(value, 64)
-			body[name] = json.Number(value)
-		}
-		if err != nil {
-			return nil, usage("%s must be like %s=%v", pair, name, action.Keys[i].Example)
+		if body[name] = value; json.Valid([]byte(value)) {
+			body[name] = json.RawMessage(value)
 		}
 	}
 	return body, nil

@@ -23,7 +23,7 @@ count as wrong: ask the filing service to refund one of the two.`,
 		Example: "  importer audit verify\n  importer audit verify --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedgerUnchanged(c.Context(),
+			return a.withExisting(c.Context(), false,
 				func(l *ledger.Ledger) error {
 					found, err := l.Verify(c.Context())
 					if err != nil {

@@ -448,7 +448,6 @@ func slugify(name string) string {
 // or the slug is required.
 func ReadCompanies(r io.Reader) ([]Company, error) {
 	lines := csv.NewReader(r)
-	lines.FieldsPerRecord = -1
 	head, err := lines.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read the list of companies: %w", err)
@@ -469,9 +468,6 @@ func ReadCompanies(r io.Reader) ([]Company, error) {
 		texts := c.texts()
 		texts["id"], texts["slug"], texts["userId"] = &c.ID, &c.Slug, &c.UserID
 		for i, cell := range cells {
-			if i >= len(head) {
-				return nil, fmt.Errorf("line %d of the list of companies has more cells than columns", line)
-			}
 			text := texts[head[i]]
 			if text == nil {
 				return nil, fmt.Errorf("the list of companies has a column %q, which is none of %s", head[i],

@@ -2,57 +2,35 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
-// Action is a control of a running sandbox: POST /admin/NAME with a JSON object.
+// Action is a control of a running sandbox: POST /admin/NAME with a JSON object. Fields
+// is an example of each field.
 type Action struct {
-	Name string
-	Help string
-	Keys []Key
-	do   func(*Service, *call) (any, error)
+	Name, Help, Fields string
+	do                 func(*Service, *call) (any, error)
 }
-
-// Key is a field of an action's object. The example has the type of the field.
-type Key struct {
-	Name    string
-	Example any
-}
-
-// Usage is the action with an example of each key.
-func (a Action) Usage() string {
-	words := []string{a.Name}
-	for _, k := range a.Keys {
-		words = append(words, fmt.Sprintf("%s=%v", k.Name, k.Example))
-	}
-	return strings.Join(words, " ")
-}
-
-var oneOrder = []Key{{"orderId", "order_4be8"}}
 
 // Actions are the controls of a running sandbox.
 var Actions = []Action{
-	{"advance", "Advance filings one step, or to a status", append(oneOrder, Key{"all", true}, Key{"status", "filed"}),
+	{"advance", "Advance filings one step, or to a status", "orderId=order_4be8 all=true status=filed",
 		(*Service).adminAdvance},
 	{"exception", "Give a filing an exception (463 to 465, 482, 483, 484 or 487); advance resolves it",
-		append(oneOrder, Key{"code", 482}), (*Service).adminException},
-	{"renew", "Place the next annual report of a subscription", oneOrder, (*Service).adminRenew},
+		"orderId=order_4be8 code=482", (*Service).adminException},
+	{"renew", "Place the next annual report of a subscription", "orderId=order_4be8", (*Service).adminRenew},
 	{"subscription", "Set the status of a subscription: active, canceled or past_due",
-		append(oneOrder, Key{"status", "past_due"}), (*Service).adminSubscription},
-	{"mail", "Deliver registered agent mail", oneOrder, (*Service).adminMail},
-	{"test-delivery", "Send a test event to every endpoint", nil, (*Service).adminTestDelivery},
-	{"deposit", "Add dollars to the prepaid balance", []Key{{"amount", 250.5}}, (*Service).adminDeposit},
-	{"ein", "Set the EIN of a company, or remove it", []Key{{"companyId", "comp_1"}, {"ein", "12-3456789"}},
-		(*Service).adminEIN},
-	{"fault", "Add a fault of answers", []Key{{"kind", "status"}, {"status", 503}, {"after", true},
-		{"endpoint", "POST /orders"}, {"companyId", "comp_1"}, {"nth", 3}, {"retryAfterSeconds", 2}, {"rate", 0.05},
-		{"times", 3}, {"forSeconds", 10}}, (*Service).adminAddFault},
-	{"clear-faults", "Remove the faults", nil, (*Service).adminClearFaults},
-	{"down", "Stop the filing service (503 or refuse), or restart it (up)", []Key{{"mode", "503"}, {"seconds", 30}},
+		"orderId=order_4be8 status=past_due", (*Service).adminSubscription},
+	{"mail", "Deliver registered agent mail", "orderId=order_4be8", (*Service).adminMail},
+	{"test-delivery", "Send a test event to every endpoint", "", (*Service).adminTestDelivery},
+	{"deposit", "Add dollars to the prepaid balance", "amount=250.5", (*Service).adminDeposit},
+	{"ein", "Set the EIN of a company, or remove it", "companyId=comp_1 ein=12-3456789", (*Service).adminEIN},
+	{"fault", "Add a fault of answers", "kind=status status=503 after=true endpoint=* companyId=comp_1 nth=3 " +
+		"retryAfterSeconds=2 rate=0.05 times=3 forSeconds=10", (*Service).adminAddFault},
+	{"clear-faults", "Remove the faults", "", (*Service).adminClearFaults},
+	{"down", "Stop the filing service (answer or refuse), or restart it (up)", "mode=answer seconds=30",
 		(*Service).adminDown},
 }
 
@@ -149,17 +127,14 @@ func (s *Service) adminClearFaults(c *call) (any, error) {
 // connections need an end: the controls cannot be reached during the outage.
 func (s *Service) adminDown(c *call) (any, error) {
 	mode, length := c.body.text("mode"), c.body.seconds("seconds")
-	c.body.oneOf("mode", mode, []string{"up", string(Outage503), string(OutageRefuse)})
+	c.body.oneOf("mode", mode, []string{"up", "answer", string(OutageRefuse)})
 	if mode == string(OutageRefuse) && length == 0 {
 		c.body.fail("seconds", "is required: no control can be reached while connections are refused")
 	}
 	if err := s.finish(c); err != nil {
 		return nil, err
 	}
-	outage := Outage(mode)
-	if mode == "up" {
-		outage = OutageNone
-	}
+	outage := map[string]Outage{"answer": Outage503, "refuse": OutageRefuse}[mode] // or none
 	if length > 0 {
 		time.AfterFunc(length, func() { s.SetOutage(OutageNone) })
 	}
