@@ -42,17 +42,11 @@ func (c *checker) readAgent(d *draft) bool {
 	if suite := v[agentLine2]; suite != "" && d.agent.Street != "" {
 		d.agent.Street += ", " + suite // the filing service has one field for both
 	}
-	person := d.agent.FirstName != "" || d.agent.LastName != ""
-	company := d.agent.CompanyName != ""
-	if c.isFaulty(agentCompanyName) || c.isFaulty(agentFirstName) || c.isFaulty(agentLastName) {
-		c.faulty = append(c.faulty, agentType) // which follows from the names
-	}
-	if d.agent.Type == "" && !c.isFaulty(agentType) && person != company {
-		d.agent.Type = filing.Person
-		if company {
-			d.agent.Type = filing.CompanyParty
-			c.checkCompanyName(c.bindingAt(agentCompanyName), d.agent.CompanyName)
-		}
+	given := d.agent.Type
+	d.agent.Type = c.partyType(given, d.agent.FirstName+d.agent.LastName, d.agent.CompanyName, agentType,
+		agentCompanyName, agentFirstName, agentLastName)
+	if given == "" && d.agent.Type == filing.CompanyParty {
+		c.checkCompanyName(c.bindingAt(agentCompanyName), d.agent.CompanyName)
 	}
 	return true
 }

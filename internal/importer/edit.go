@@ -54,14 +54,7 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 	var all edits
 	infos := f.Sheets()
 	for _, e := range o.Edits {
-		refuse := func(reason string) error {
-			return &sheet.FormatError{
-				File:   f.Name(),
-				Sheet:  e.Sheet,
-				Reason: reason,
-				Remedy: "Undo the correction",
-			}
-		}
+		refuse := func(format string, args ...any) error { return badEdit(f, e.Sheet, format, args...) }
 		name := filing.HideSSNsInName(e.Sheet)
 		switch {
 		case name == "" && o.Sheet != "":
@@ -72,17 +65,15 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 		if i := sheetNamed(infos, name); i >= 0 {
 			name = infos[i].Name
 		} else if e.Sheet != "" {
-			return nil, refuse(fmt.Sprintf("a correction is for a sheet %q, which the file does not have",
-				e.Sheet))
+			return nil, refuse("a correction is for a sheet %q, which the file does not have", e.Sheet)
 		}
 		switch {
 		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
-			return nil, refuse(fmt.Sprintf("a correction is for row %d and column %d, which no sheet has", e.Row,
-				e.Column))
+			return nil, refuse("a correction is for row %d and column %d, which no sheet has", e.Row, e.Column)
 		case e.Column < 0 && e.Header == "":
-			return nil, refuse(fmt.Sprintf("a correction in row %d does not name a column", e.Row))
+			return nil, refuse("a correction in row %d does not name a column", e.Row)
 		case len(e.Text) > maxEdit:
-			return nil, refuse(fmt.Sprintf("a correction in row %d is longer than a cell can be", e.Row))
+			return nil, refuse("a correction in row %d is longer than a cell can be", e.Row)
 		}
 		over := all.of(name)
 		if over == nil {
@@ -181,7 +172,7 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 	err := o.add(l.row, width, func(header string) (string, int, error) {
 		w, ok := wordings[filing.FoldName(header)]
 		if !ok || w.strength < exact {
-			return "", 0, im.noColumn(header, im.sheet)
+			return "", 0, im.badEdit(im.sheet, "a correction is for a column %q, which does not exist", header)
 		}
 		if len(claims[w.column]) > 0 {
 			winner, _ := strongest(claims[w.column])
@@ -198,12 +189,15 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 	return err
 }
 
-func (im *Import) noColumn(header, name string) error {
+// badEdit returns the error for an edit without a place.
+func badEdit(f *sheet.File, name, format string, args ...any) error {
 	return &sheet.FormatError{
-		File: im.file.Name(), Sheet: name,
-		Reason: fmt.Sprintf("a correction is for a column %q, which does not exist", header),
-		Remedy: "Undo the correction",
+		File: f.Name(), Sheet: name, Reason: fmt.Sprintf(format, args...), Remedy: "Undo the correction",
 	}
+}
+
+func (im *Import) badEdit(name, format string, args ...any) error {
+	return badEdit(im.file, name, format, args...)
 }
 
 // apply applies the edits to a row. It returns false if the row is then blank.
@@ -341,9 +335,5 @@ func (r *rowReader) Read(b *sheet.Block) error {
 }
 
 func (r *rowReader) missingRow() error {
-	return &sheet.FormatError{
-		File: r.im.file.Name(), Sheet: r.sheet,
-		Reason: fmt.Sprintf("a correction is for row %d, which is blank or beyond the last", r.pending[0]),
-		Remedy: "Undo the correction, or add the row to the spreadsheet",
-	}
+	return badEdit(r.im.file, r.sheet, "a correction is for row %d, which is blank or beyond the last", r.pending[0])
 }

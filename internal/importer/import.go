@@ -68,7 +68,6 @@ type Import struct {
 	layout    *layout
 	product   filing.Product
 	mapping   *mapping
-	text      bool // a CSV
 	detected  bool // the product was detected from the columns
 	head      []sheet.Row
 	headCells int          // cells of the first rows of all sheets, counted if there are many
@@ -138,7 +137,7 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 	}
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
-	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
+	im := &Import{options: o, file: f}
 	var err error
 	if im.matcher, err = newMatcher(&o); err != nil {
 		return nil, err
@@ -437,7 +436,8 @@ func (im *Import) findSheet() error {
 			visible = append(visible, c)
 		}
 	}
-	if i, ours := im.attentionOf(all); ours {
+	if im.results != "" {
+		i := slices.IndexFunc(all, func(c candidate) bool { return c.Visible && c.Name == im.attention })
 		properties, err := im.file.Properties()
 		if err == nil {
 			err = im.refuseChangedResults(ledger.OriginOf(properties))
@@ -501,19 +501,13 @@ func resultsSheets(f *sheet.File) (attention, results string, err error) {
 	if o := ledger.OriginOf(properties); o != nil && o.Results != "" && has(o.Sheet) && has(o.Results) {
 		return o.Sheet, o.Results, nil
 	}
-	if has(attentionSheet) {
+	switch {
+	case has(attentionSheet) && has(resultsSheet):
 		return attentionSheet, resultsSheet, nil
+	case has(attentionSheet):
+		return attentionSheet, "", nil
 	}
 	return "", "", nil
-}
-
-// attentionOf finds the sheet of rows that need attention in a results workbook.
-func (im *Import) attentionOf(all []candidate) (attention int, ours bool) {
-	named := func(name string) int {
-		return slices.IndexFunc(all, func(c candidate) bool { return name != "" && c.Visible && c.Name == name })
-	}
-	attention = named(im.attention)
-	return attention, attention >= 0 && named(im.results) >= 0
 }
 
 // dropProse leaves out notes and legends: sheets with one or two of our words,
@@ -670,23 +664,16 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		if widest := widestRow(c.head); widest != nil {
 			var cells []string
 			for _, cell := range widest.Cells {
-				if cell.Text == "" {
-					continue
+				if cell.Text != "" {
+					cells = append(cells, strconv.Quote(shorten(filing.HideSSNs(cell.Text))))
 				}
-				if len(cells) == 8 {
-					cells = append(cells, "…")
-					break
-				}
-				cells = append(cells, fmt.Sprintf("%q", shorten(filing.HideSSNs(cell.Text))))
 			}
-			content = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
+			content = fmt.Sprintf("row %d with %s", widest.Number, text.FirstOf(cells, 8))
 		}
 		if c.Name != "" {
 			content += fmt.Sprintf(" in sheet %q", c.Name)
 		}
-		found = append(found, content)
-		if len(found) == 5 && len(all) > 6 {
-			found = append(found, fmt.Sprintf("and %d more sheets", len(all)-5))
+		if found = append(found, content); len(found) == 5 {
 			break
 		}
 	}

@@ -37,10 +37,8 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 	}
 	if len(text) >= len("2-Jan") && len(text) <= len(time.DateTime) && strings.ContainsAny(text, "-/") &&
 		(text[0] <= '9' || text[3] == '-') {
-		for _, form := range misreadDates {
-			if day, err := time.Parse(form, text); err == nil {
-				return "the date " + text, fmt.Sprintf("%d-%d", day.Month(), day.Day())
-			}
+		if day, ok := dayIn(text, misreadDates...); ok {
+			return "the date " + text, fmt.Sprintf("%d-%d", day.Month(), day.Day())
 		}
 		if month, err := time.Parse("Jan-06", text); err == nil { // 1-32, which is no day
 			return "the date " + text, fmt.Sprintf("%d-%02d", month.Month(), month.Year()%100)

@@ -137,14 +137,11 @@ func (im *Import) addToOfficers(list *officerList, o *overlay) error {
 		}
 	}
 	return o.add(list.header, width, func(header string) (string, int, error) {
-		id, ok := officerWordings[foldHeader(header)]
-		switch {
-		case !ok:
-			return "", 0, im.noColumn(header, list.sheet)
-		case id == none:
-			return "", list.company, nil
+		name, index, ok := list.find(header)
+		if !ok {
+			return "", 0, im.badEdit(list.sheet, "a correction is for a column %q, which does not exist", header)
 		}
-		return officerParts[id].header, list.columns[id].index, nil
+		return name, index, nil
 	})
 }
 
@@ -226,17 +223,23 @@ func (l *officerList) draftColumns() []DraftColumn {
 	return all
 }
 
+// find returns our name of a column, and its index in the sheet or -1.
+func (l *officerList) find(header string) (name string, index int, ok bool) {
+	switch id, ok := officerWordings[foldHeader(header)]; {
+	case !ok:
+		return "", -1, false
+	case id == none:
+		return "Legal Name", l.company, true
+	default:
+		return officerParts[id].header, l.columns[id].index, true
+	}
+}
+
 // draftColumnOf returns the index of a column by a name of it; -1 if the sheet does not
 // have it.
 func (l *officerList) draftColumnOf(header string) int {
-	switch id, ok := officerWordings[foldHeader(header)]; {
-	case !ok:
-		return -1
-	case id == none:
-		return l.company
-	default:
-		return l.columns[id].index
-	}
+	_, index, _ := l.find(header)
+	return index
 }
 
 // findOrphans finds the officers that belong to no row. A row with a similar
@@ -457,21 +460,29 @@ func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing
 		IsPrimary:   get(officerPrimary) == yes,
 		Address:     c.readAddress(func(i int) string { return get(officerLine1 + columnID(i)) }),
 	}
-	person, company := o.FirstName != "" || o.LastName != "", o.CompanyName != ""
-	if c.isFaulty(first+officerFirstName) || c.isFaulty(first+officerLastName) || c.isFaulty(first+officerCompanyName) {
-		c.faulty = append(c.faulty, first+officerType) // which follows from the names
-	}
-	if o.Type == "" && !c.isFaulty(first+officerType) && person != company {
-		o.Type = filing.Person
-		if company {
-			o.Type = filing.CompanyParty
-		}
-	}
+	o.Type = c.partyType(o.Type, o.FirstName+o.LastName, o.CompanyName, first+officerType, first+officerFirstName,
+		first+officerLastName, first+officerCompanyName)
 	empty := o == (filing.Officer{})
 	for part := range officerColumnCount {
 		empty = empty && !c.isFaulty(first+part)
 	}
 	return o, !empty
+}
+
+// partyType returns the type of an officer or an agent. One that is not given follows
+// from the names.
+func (c *checker) partyType(given filing.AgentType, person, company string, at columnID,
+	names ...columnID) filing.AgentType {
+	if slices.ContainsFunc(names, c.isFaulty) {
+		c.faulty = append(c.faulty, at)
+	}
+	switch {
+	case given != "", c.isFaulty(at), (person != "") == (company != ""):
+		return given
+	case company != "":
+		return filing.CompanyParty
+	}
+	return filing.Person
 }
 
 // officerField finds the column of a field such as

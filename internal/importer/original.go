@@ -37,15 +37,11 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 		o.Added = len(over.added)
 		o.Width -= o.Added
 	}
-	for i, at := range im.target.at[:min(o.Width, len(im.target.at))] {
-		if at != i && o.At == nil {
-			o.At = make([]int, 0, o.Width)
-			for j := range i {
-				o.At = append(o.At, j)
-			}
-		}
-		if o.At != nil {
-			o.At = append(o.At, at)
+	moved := im.target.at[:min(o.Width, len(im.target.at))]
+	for i, at := range moved {
+		if at != i {
+			o.At = moved
+			break
 		}
 	}
 	content, err := im.copyMasked(ctx, &o)

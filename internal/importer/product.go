@@ -28,15 +28,11 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	if s.suggested[filing.Formation] && !s.alone[filing.AnnualReport] {
 		return filing.Formation, nil
 	}
-	var products, mains []filing.Product
-	for _, p := range filing.Products {
-		if s.suggested[p] {
-			products = append(products, p)
-			if s.alone[p] {
-				mains = append(mains, p)
-			}
-		}
+	of := func(is map[filing.Product]bool, all []filing.Product) []filing.Product {
+		return slices.DeleteFunc(slices.Clone(all), func(p filing.Product) bool { return !is[p] })
 	}
+	products := of(s.suggested, filing.Products)
+	mains := of(s.alone, products)
 	switch {
 	case len(products) == 0:
 		return "", l.noProduct(o)

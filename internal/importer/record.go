@@ -47,9 +47,11 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		return batch.ID, false, err
 	}
 	add := func(rows []ledger.Row) error { return to.AddRows(ctx, batch.ID, rows) }
-	prepare := func([]Row) error { return nil }
-	if original == nil {
-		prepare = func(rows []Row) error { return other.skipBought(ctx, rows) }
+	prepare := func(rows []Row) error {
+		if original != nil {
+			return nil
+		}
+		return other.skipBought(ctx, rows)
 	}
 	if im.options.Run == nil {
 		err = im.addInOrder(ctx, prepare, add)

@@ -199,7 +199,7 @@ func (c *checker) isEmpty(id columnID) bool {
 // with an unquoted delimiter moved all cells after it.
 func (c *checker) checkWidth() {
 	i := len(c.im.layout.headings)
-	if i >= len(c.row.Cells) || !c.im.text {
+	if i >= len(c.row.Cells) || c.im.file.Format() != sheet.CSV {
 		return
 	}
 	c.addProblem(cellAt(i, ""), c.row.Cells[i].Text, Error, "row.too-long",

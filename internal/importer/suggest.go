@@ -61,22 +61,14 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	default:
 		all = []string{meantBy(filing.FoldName(value), wordsOf(b.column))}
 	}
-	return slices.DeleteFunc(compactStrings(all), func(text string) bool { return text == value || !c.reads(b, text) })
+	return slices.DeleteFunc(slices.Compact(all), func(text string) bool {
+		return text == "" || text == value || !c.reads(b, text)
+	})
 }
 
 // maxSuggested is the longest value for which there are suggestions: distances
 // between texts take time.
 const maxSuggested = 100
-
-func compactStrings(all []string) []string {
-	var kept []string
-	for _, s := range all {
-		if s != "" && !slices.Contains(kept, s) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
-}
 
 // reads reports whether a column reads a text without a problem.
 func (c *checker) reads(b *binding, text string) bool {

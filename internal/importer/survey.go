@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -356,14 +355,10 @@ var tellingValues = []struct {
 
 // isDate reports whether a text is a date in one of the forms that are read.
 func isDate(s string) bool {
-	for _, form := range dateForms {
-		if t, err := time.Parse(form, s); err == nil {
-			return t.Year() >= 1000
-		}
-	}
+	day, ok := dayIn(s, dateForms...)
 	_, first := dayFirst(s)
 	_, short := shortYear(s)
-	return first || short
+	return ok && day.Year() >= 1000 || first || short
 }
 
 // suggestByValues suggests the column of ours that all values of an unused

@@ -334,13 +334,8 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 			return ""
 		}
 	}
-	for _, form := range dateForms {
-		if t, err := time.Parse(form, text); err == nil {
-			if t.Year() < 1000 {
-				break
-			}
-			return t.Format(time.DateOnly)
-		}
+	if day, ok := dayIn(text, dateForms...); ok && day.Year() >= 1000 {
+		return day.Format(time.DateOnly)
 	}
 	if day, ok := shortYear(text); ok {
 		if c.im.shortYear == "" {
@@ -366,40 +361,35 @@ var shortYearForms = []string{"1/2/06", "2-Jan-06", "2 Jan 06", "Jan 2, 06", "Ja
 // shortYear reads a two-digit year as Excel does: 00 to 29 are 2000 to 2029, 30
 // to 99 are 1930 to 1999.
 func shortYear(text string) (time.Time, bool) {
-	for _, form := range shortYearForms {
-		day, err := time.Parse(form, text)
-		if err != nil {
-			continue
-		}
-		year := 2000 + day.Year()%100
-		if year >= 2030 {
-			year -= 100
-		}
-		if moved := time.Date(year, day.Month(), day.Day(), 0, 0, 0, 0, time.UTC); moved.Day() == day.Day() {
-			return moved, true
-		}
+	day, ok := dayIn(text, shortYearForms...)
+	year := 2000 + day.Year()%100
+	if year >= 2030 {
+		year -= 100
 	}
-	return time.Time{}, false
+	moved := time.Date(year, day.Month(), day.Day(), 0, 0, 0, 0, time.UTC)
+	return moved, ok && moved.Day() == day.Day()
 }
 
 // dayFirst reads a date that can only have the day before the month: 13/02/2019.
 func dayFirst(text string) (time.Time, bool) {
-	for _, form := range []string{"2/1/2006", "2-1-2006", "2.1.2006"} {
-		if day, err := time.Parse(form, text); err == nil && day.Day() > 12 && day.Year() >= 1000 {
-			return day, true
-		}
-	}
-	return time.Time{}, false
+	day, ok := dayIn(text, "2/1/2006", "2-1-2006", "2.1.2006")
+	return day, ok && day.Day() > 12 && day.Year() >= 1000
 }
 
 // isEitherWay reports whether a date may have the day or the month first.
 func isEitherWay(text string) bool {
-	for _, form := range []string{"1/2/2006", "1-2-2006", "1/2/06", "1-2-06"} {
+	day, ok := dayIn(text, "1/2/2006", "1-2-2006", "1/2/06", "1-2-06")
+	return ok && day.Day() <= 12 && day.Day() != int(day.Month())
+}
+
+// dayIn reads a day in the first of some forms that the text has.
+func dayIn(text string, forms ...string) (day time.Time, ok bool) {
+	for _, form := range forms {
 		if day, err := time.Parse(form, text); err == nil {
-			return day.Day() <= 12 && day.Day() != int(day.Month())
+			return day, true
 		}
 	}
-	return false
+	return time.Time{}, false
 }
 
 // otherEntityTypes are kinds of companies for which the filing service does not
