@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -304,7 +305,7 @@ func (c *checker) whyNotAFiling() string {
 		return ""
 	case c.isBlank():
 		return isBlank
-	case isTotalWord(cells[first].Text) && c.onlyNumbersBeside(first):
+	case totalWord.MatchString(cells[first].Text) && c.onlyNumbersBeside(first):
 		return isTotal
 	case filled == 1 && p.bound() > 1 && (c.isNote(first) || c.speaks(cells[first].Text)), filled > 1 &&
 		c.isHeading(first):
@@ -333,25 +334,10 @@ func (c *checker) isBlank() bool {
 	return found
 }
 
-// totalBeginnings are tested first: for nearly every row they save the folding.
-var totalBeginnings = []string{"total", "grand", "sub", "sum", "count", "number"}
-
-// isTotalWord recognizes "Total", "Grand total:", "TOTALS" and "Total (60)",
-// but not "Total Wine LLC".
-func isTotalWord(text string) bool {
-	if len(text) > 40 || !slices.ContainsFunc(totalBeginnings,
-		func(b string) bool { return len(text) >= len(b) && strings.EqualFold(text[:len(b)], b) }) {
-		return false
-	}
-	folded := filing.FoldName(text)
-	folded = strings.TrimRight(folded, "0123456789")
-	switch folded {
-	case "total", "totals", "grandtotal", "subtotal", "sum", "count", "totalcount", "totalcompanies", "totalrows",
-		"totalentities", "totalfees", "numberofcompanies":
-		return true
-	}
-	return false
-}
+// totalWord matches "Total", "Grand total:", "TOTALS" and "Total (60)", but not
+// "Total Wine LLC".
+var totalWord = regexp.MustCompile(`(?i)^\W*((grand\W*|sub\W*)?totals?|sum|count|number\W*of\W*companies|` +
+	`total\W*(count|companies|rows|entities|fees))\W*[\d\W]*$`)
 
 // onlyNumbersBeside reports whether the other cells of the order are blank or
 // sums. A year is not a sum.
@@ -393,22 +379,15 @@ func (c *checker) isNote(i int) bool {
 	return true
 }
 
+// companyEndings are the last words of names of companies.
+var companyEndings = text.WordTable(map[bool]string{
+	true: "llc inc corp co company ltd limited lp llp pllc pc plc trust group holdings partners",
+})
+
 // endsAsCompany recognizes names of companies by their ending.
 func endsAsCompany(name string) bool {
-	folded := filing.FoldLegalName(name)
-	_, ending, found := strings.Cut(folded, " ")
-	if !found {
-		return false
-	}
-	if i := strings.LastIndexByte(ending, ' '); i >= 0 {
-		ending = ending[i+1:]
-	}
-	switch ending {
-	case "llc", "inc", "corp", "co", "company", "ltd", "limited", "lp", "llp", "pllc", "pc", "plc", "trust", "group",
-		"holdings", "partners":
-		return true
-	}
-	return false
+	words := strings.Fields(filing.FoldLegalName(name))
+	return len(words) > 1 && companyEndings[words[len(words)-1]]
 }
 
 func (c *checker) repeatsHeader() bool {

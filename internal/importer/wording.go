@@ -2,6 +2,7 @@ package importer
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,7 +17,7 @@ import (
 // write for "number" at the end become the word number, so that "Entity #" differs
 // from "Entity" and equals "Entity No."; but "Officer #1" is "Officer 1".
 func headerWords(text string) []string {
-	words := splitHeader([]rune(text[:min(len(text), maxHeader)]))
+	words := splitHeader(text[:min(len(text), maxHeader)])
 	last := len(words) - 1
 	if last <= 0 {
 		return words
@@ -35,39 +36,17 @@ func headerWords(text string) []string {
 	return words
 }
 
+var (
+	camelCase  = regexp.MustCompile(`(\p{Ll})([A-Z])`)
+	ofNumber   = regexp.MustCompile(`[#№](\p{Nd})`) // "Officer #1"
+	numberSign = regexp.MustCompile(`[#№]`)
+)
+
 // splitHeader splits a header into words of Latin letters and digits.
-func splitHeader(runes []rune) []string {
-	if len(runes) == 0 {
-		return nil
-	}
-	words := make([]string, 0, 4) // most headers have no more
-	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			words = append(words, word.String())
-			word.Reset()
-		}
-	}
-	for i, r := range runes {
-		switch {
-		case r == '#' || r == '№':
-			end()
-			if i+1 == len(runes) || !unicode.IsDigit(runes[i+1]) {
-				words = append(words, "number")
-			}
-		case (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9'):
-			word.WriteRune(r)
-		case r >= 'A' && r <= 'Z':
-			if i > 0 && unicode.IsLower(runes[i-1]) {
-				end() // camelCase
-			}
-			word.WriteRune(unicode.ToLower(r))
-		default:
-			end()
-		}
-	}
-	end()
-	return words
+func splitHeader(text string) []string {
+	text = camelCase.ReplaceAllString(text, "$1 $2")
+	text = numberSign.ReplaceAllString(ofNumber.ReplaceAllString(text, " $1"), " number ")
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }
 
 // foldHeader folds a header. One without Latin letters or digits stays as it
