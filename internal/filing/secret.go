@@ -40,7 +40,7 @@ func HideSSNs(text string) string { return hide(text, false, starred) }
 // together stay.
 func HideSSNsUnder(header, text string) string {
 	if IsSSNHeader(header) {
-		if isDashedEIN(text) && slices.ContainsFunc(words(header),
+		if dashedEIN.MatchString(text) && slices.ContainsFunc(words(header),
 			func(w string) bool { return w == "ein" || w == "fein" }) {
 			return text
 		}
@@ -139,29 +139,15 @@ func IsIdentifierHeader(header string) bool {
 	return named || (subject && id)
 }
 
+var camelCase = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // words returns the words of a header in lower case, camelCase split.
 func words(header string) []string {
-	return strings.FieldsFunc(strings.ToLower(splitCamelCase(header)),
+	return strings.FieldsFunc(strings.ToLower(camelCase.ReplaceAllString(header, "$1 $2")),
 		func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// splitCamelCase splits the words of camelCase.
-func splitCamelCase(s string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range s {
-		if lower && unicode.IsUpper(r) {
-			b.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func isDashedEIN(text string) bool {
-	return len(text) == 10 && text[2] == '-' && isDigits(text[:2], 2) && isDigits(text[3:], 7)
-}
+var dashedEIN = regexp.MustCompile(`^\d\d-\d{7}$`)
 
 func hide(text string, isID bool, stars string) string {
 	found := FindSSNs(text, isID)

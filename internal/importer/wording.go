@@ -46,7 +46,8 @@ var (
 func splitHeader(text string) []string {
 	text = camelCase.ReplaceAllString(text, "$1 $2")
 	text = numberSign.ReplaceAllString(ofNumber.ReplaceAllString(text, " $1"), " number ")
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }
 
 // foldHeader folds a header. One without Latin letters or digits stays as it

@@ -1,35 +1,23 @@
 package sheet
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/xuri/excelize/v2"
+)
 
 // ColumnName returns the letters of a column, counted from 0: 0 is "A", 26 is
-// "AA".
+// "AA". It is empty for a column that no sheet has.
 func ColumnName(i int) string {
-	if i < 0 {
-		return ""
-	}
-	var letters [8]byte
-	at := len(letters)
-	for i++; i > 0 && at > 0; i = (i - 1) / 26 {
-		at--
-		letters[at] = byte('A' + (i-1)%26)
-	}
-	return string(letters[at:])
+	name, _ := excelize.ColumnNumberToName(i + 1)
+	return name
 }
 
 // ColumnIndex returns the column with the given letters, in either case: "A" is
 // 0, "aa" is 26. ok is false for columns that no sheet has.
 func ColumnIndex(letters string) (i int, ok bool) {
-	if len(letters) == 0 || len(letters) > 3 {
-		return 0, false
-	}
-	for _, c := range []byte(letters) {
-		if c &^= 0x20; c < 'A' || c > 'Z' {
-			return 0, false
-		}
-		i = i*26 + int(c-'A') + 1
-	}
-	return i - 1, true
+	n, err := excelize.ColumnNameToNumber(letters)
+	return n - 1, err == nil
 }
 
 // CellName returns the address of a cell as spreadsheet programs show it:
