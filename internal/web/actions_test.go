@@ -30,8 +30,7 @@ func TestActionsOfSchedules(t *testing.T) {
 
 // Orders that no process sends need action.
 func TestActionWithoutWorker(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
 	v.submit(path, body)
 	_, body = v.get("/")

@@ -36,8 +36,7 @@ func TestApproval(t *testing.T) {
 	preparer.wants(preparer.page("/batches/"+batch+"/approve"), "Waiting for approval", "Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
-	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
-	asker.wants(body, "so someone else must approve it. Nothing was sent.")
+	asker.wants(asker.posted("/batches/"+batch+"/approve", "plan", plan), "so someone else must approve it. Nothing was sent.")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
 	pages, said := make([]string, len(people)), make([]string, len(people))
@@ -50,8 +49,7 @@ func TestApproval(t *testing.T) {
 		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(pages[i], "plan")) })
 	}
 	both.Wait()
-	b, err := s.Ledger.Batch(t.Context(), batch)
-	s.must(err)
+	b := need(s.Ledger.Batch(t.Context(), batch))(s)
 	if b.Approval.State != ledger.ApprovalGiven {
 		t.Fatal(b.Approval)
 	}
@@ -70,8 +68,7 @@ func TestApproval(t *testing.T) {
 
 func (s *testSite) plan(batch string) string {
 	s.Helper()
-	b, err := s.Ledger.Batch(s.Context(), batch)
-	s.must(err)
+	b := need(s.Ledger.Batch(s.Context(), batch))(s)
 	return b.Approval.Hash
 }
 
@@ -81,16 +78,13 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	v := s.as(ledger.Approver)
 	plan := s.plan(batch)
 	s.must(s.Ledger.Approvals().Request(t.Context(), batch, "what it was before"))
-	_, body := v.post("/batches/"+batch+"/approve", "plan", "what it was before")
-	v.wants(body, "The rows or the cost changed", "Nothing was sent")
+	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed", "Nothing was sent")
 	v.wants(v.page("/batches/"+batch+"/approve"), `value="`+plan+`"`)
-	counts, err := s.Ledger.Counts(t.Context(), batch)
-	s.must(err)
+	counts := need(s.Ledger.Counts(t.Context(), batch))(s)
 	if counts[filing.Ready] != 3 || s.plan(batch) != plan {
 		t.Errorf("%v, %s", counts, s.plan(batch))
 	}
-	_, body = v.post("/batches/"+batch+"/approve", "plan", plan)
-	v.wants(body, "Approved")
+	v.wants(v.posted("/batches/"+batch+"/approve", "plan", plan), "Approved")
 	acts := s.acts(ledger.AuditQuery{What: "approve"})
 	if len(acts) != 1 {
 		t.Errorf("%+v", acts)
@@ -112,8 +106,7 @@ func TestTheApprovalPage(t *testing.T) {
 		"comp_1,LLC,DE,DE,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n"+
 		"comp_3,LLC,DE,DE,26,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, `href="`+path+`/approve"`)
-	uploads, err := s.Ledger.Uploads().List(t.Context())
-	s.must(err)
+	uploads := need(s.Ledger.Uploads().List(t.Context()))(s)
 	q, err := quoteOf(uploads[0])
 	s.must(err)
 	sum := q.Summary()
@@ -158,10 +151,8 @@ func TestTheApprovalPage(t *testing.T) {
 func TestRefusedApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
 	a := s.as(ledger.Approver)
-	_, after := a.post("/batches/"+batch+"/send-back", "comment", "  ")
-	a.wants(after, "Enter a comment")
-	_, after = a.post("/batches/"+batch+"/send-back", "comment", "Leave out <Ada>.")
-	a.wants(after, "Sent back to "+asker.name)
+	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "  "), "Enter a comment")
+	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "Leave out <Ada>."), "Sent back to "+asker.name)
 	back, err := s.Ledger.Approvals().ListSentBack(t.Context())
 	if s.must(err); len(back) != 1 || back[0].By != a.name {
 		t.Fatalf("%+v", back)
@@ -173,8 +164,7 @@ func TestRefusedApproval(t *testing.T) {
 	again := asker.submit(path, body)
 	a.wants(a.page("/batches/"+again+"/approve"), "Leave out &lt;Ada&gt;.", "Approve ")
 
-	_, after = a.post("/batches/"+again+"/reject", "comment", "The client left.")
-	a.wants(after, "Rejected. 3 rows canceled", "The client left.")
+	a.wants(a.posted("/batches/"+again+"/reject", "comment", "The client left."), "Rejected. 3 rows canceled", "The client left.")
 	a.post("/batches/"+again+"/approve", "plan", s.plan(again))
 	if b, err := s.Ledger.Batch(t.Context(), again); err != nil || !b.Canceled ||
 		b.Approval.State == ledger.ApprovalGiven {
@@ -194,8 +184,7 @@ func TestEmailIsSet(t *testing.T) {
 	o, a := s.as(ledger.Operator), s.as(ledger.Approver)
 	path := "/settings/accounts/" + mustAccount(s, a.name).ID + "/email"
 	o.answers(http.StatusUnprocessableEntity, path, "email", "not an address")
-	_, body := o.post(path, "email", "vera@example.com")
-	o.wants(body, `value="vera@example.com"`)
+	o.wants(o.posted(path, "email", "vera@example.com"), `value="vera@example.com"`)
 	if got := mustAccount(s, a.name); got.Email != "vera@example.com" {
 		t.Errorf("%+v", got)
 	}
@@ -217,11 +206,9 @@ func TestANewCostIsApprovedAsShown(t *testing.T) {
 	s, _, batch := wantsApproval(t)
 	v := s.as(ledger.Approver)
 	path := "/batches/" + batch
-	_, body := v.post(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0")
-	v.wants(body, "Nothing here waits for approval")
+	v.wants(v.posted(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0"), "Nothing here waits for approval")
 	v.post(path+"/approve", "plan", s.plan(batch))
-	_, body = v.post(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0")
-	v.wants(body, "Nothing here waits for approval")
+	v.wants(v.posted(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0"), "Nothing here waits for approval")
 	var rows []ledger.Row
 	for row, err := range s.Ledger.Rows(t.Context(), batch) {
 		if s.must(err); row.Result == filing.Ready {
@@ -230,10 +217,8 @@ func TestANewCostIsApprovedAsShown(t *testing.T) {
 	}
 	s.waitsAt(rows[0], 100_00)
 	_, shown := v.get(path + "/approve")
-	looked, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch)
-	s.must(err)
-	_, body = v.post(path+"/reject-costs", "plan", looked.Plan, "comment", "too dear")
-	v.wants(body, "Rejected. 1 row canceled")
+	looked := need(s.Ledger.Approvals().CostIncrease(t.Context(), batch))(s)
+	v.wants(v.posted(path+"/reject-costs", "plan", looked.Plan, "comment", "too dear"), "Rejected. 1 row canceled")
 	s.waitsAt(rows[1], 100_00) // as many rows at the same sum
 	now, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch)
 	if s.must(err); now.Rows != looked.Rows || now.Cost != looked.Cost {
@@ -244,14 +229,11 @@ func TestANewCostIsApprovedAsShown(t *testing.T) {
 		"plan", hidden(form, "plan"), "rows", strconv.Itoa(now.Rows),
 		"cents", strconv.FormatInt(int64(now.Cost.Amount), 10),
 	}
-	_, body = v.post(path+"/approve-costs", stale...)
-	v.wants(body, "The rows or the cost changed", "nothing was approved")
-	_, body = v.post(path+"/reject-costs", append(stale, "comment", "too dear")...)
-	v.wants(body, "The rows or the cost changed")
+	v.wants(v.posted(path+"/approve-costs", stale...), "The rows or the cost changed", "nothing was approved")
+	v.wants(v.posted(path+"/reject-costs", append(stale, "comment", "too dear")...), "The rows or the cost changed")
 	if same, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch); err != nil || same != now {
 		t.Errorf("%+v, %v", same, err)
 	}
 	form = regexp.MustCompile(`(?s)/approve-costs".*?</form>`).FindString(v.page(path + "/approve"))
-	_, body = v.post(path+"/approve-costs", "plan", hidden(form, "plan"))
-	v.wants(body, "Approved 1 row for")
+	v.wants(v.posted(path+"/approve-costs", "plan", hidden(form, "plan")), "Approved 1 row for")
 }

@@ -13,23 +13,19 @@ import (
 
 func (s *testSite) book() ledger.Balance {
 	s.Helper()
-	book, err := s.Ledger.Balance(s.Context())
-	s.must(err)
+	book := need(s.Ledger.Balance(s.Context()))(s)
 	s.must(s.Ledger.Audit(s.Context()))
 	return book
 }
 
 // A deposit is entered once however often the form arrives, and recorded.
 func TestDeposit(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
+	s, v := visit(t, ledger.Operator)
 	_, body := v.get("/balance")
 	v.wants(body, "unknown", "No deposit is recorded", "No entries yet")
 	sure := []string{"once", hidden(body, "once"), "kind", "deposit", "amount", "$2,500.50", "note", "wire <b>"}
-	_, body = v.post("/balance/entries", sure...)
-	v.wants(body, "Recorded the deposit of $2,500.50", "<dd>$2,500.50</dd>", "wire &lt;b&gt;")
-	_, body = v.post("/balance/entries", sure...)
-	v.wants(body, "This was already done")
+	v.wants(v.posted("/balance/entries", sure...), "Recorded the deposit of $2,500.50", "<dd>$2,500.50</dd>", "wire &lt;b&gt;")
+	v.wants(v.posted("/balance/entries", sure...), "This was already done")
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
@@ -37,15 +33,13 @@ func TestDeposit(t *testing.T) {
 	if len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
 		t.Errorf("%+v", acts)
 	}
-	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "note", "a fee")
-	v.wants(body, "Recorded the adjustment of -$0.50", "<dd>$2,500.00</dd>")
+	v.wants(v.posted("/balance/entries", "kind", "adjustment", "amount", "-0.50", "note", "a fee"), "Recorded the adjustment of -$0.50", "<dd>$2,500.00</dd>")
 	v.wants(v.page("/balance?kind=declared"), "-$0.50", "+$2,500.50", ">$2,500.00</td>")
 }
 
 // What cannot be an amount is refused with the reason.
 func TestNoDeposit(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
+	s, v := visit(t, ledger.Operator)
 	for _, c := range []struct{ kind, amount, note, says string }{
 		{"deposit", "", "", "Enter the amount"},
 		{"deposit", "12,50", "", "Not an amount"},
@@ -71,15 +65,13 @@ func TestNoDeposit(t *testing.T) {
 
 // The page says what the queued rows take, and what a deposit means for them.
 func TestBalanceOfAQueue(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
 	v.submit(path, body)
 	v.wants(v.page("/balance"), "Insufficient funds; you need", "3 queued rows", "about $1,")
-	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "2000")
-	v.wants(body, "The balance covers the queued rows")
+	v.wants(v.posted("/balance/entries", "kind", "deposit", "amount", "2000"), "The balance covers the queued rows")
 	// Charges before the first deposit count.
 	below := ledger.Balance{HasDeposit: true, Deposits: 10_00, Adjustments: -110_00}
 	if got := below.Missing(50_00); got != 150_00 {
@@ -97,25 +89,22 @@ func TestWarningsAreConfirmed(t *testing.T) {
 		"User Email\ncomp_1,A LLC,LLC,DE,OH,2026,ana@example.com\ncomp_2,B LLC,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, "Ohio asks no annual report of an LLC", "E2", "I reviewed 1 warning (row 2)",
 		`href="`+path+`?show=notes#rows"`)
-	_, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
-	v.wants(after, "confirms that you reviewed 1 warning")
+	v.wants(v.posted(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan")), "confirms that you reviewed 1 warning")
 	confirmed := checkbox(t, body, "warnings")
 	for _, other := range []string{"1", confirmed[:len(confirmed)-1] + "x"} { // as many, and not these
-		_, after = v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+		_, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 			"warnings", other)
 		v.wants(after, "Nothing was sent. The warnings changed since you reviewed them")
 	}
-	_, after = v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+	_, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 		"warnings", confirmed)
 	v.wants(after, "Nothing is sent before it is approved")
-	b, err := s.Ledger.Batch(t.Context(), "")
-	s.must(err)
+	b := need(s.Ledger.Batch(t.Context(), ""))(s)
 	other := s.as(ledger.Approver)
 	_, body = other.get("/batches/" + b.ID + "/approve")
 	other.wants(body, "Ohio asks no annual report of an LLC", "I reviewed 1 warning (row 2)",
 		`href="/batches/`+b.ID+`?show=notes#rows"`, "Annual report, DE LLC", "estimated")
-	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash)
-	other.wants(after, "confirms that you reviewed 1 warning")
+	other.wants(other.posted("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash), "confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
@@ -159,8 +148,7 @@ func TestEntriesInPages(t *testing.T) {
 
 // A fleet that is paused for funds asks again on request.
 func TestAskForFunds(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
+	s, v := visit(t, ledger.Operator)
 	v.wants(v.answers(http.StatusOK, "/balance/ask"), "One row is sent now")
 	acts := s.acts(ledger.AuditQuery{What: "ask"})
 	if len(acts) != 1 {
@@ -171,8 +159,7 @@ func TestAskForFunds(t *testing.T) {
 // However often an order is tried, the page shows it as one line that opens; the
 // lines are filtered, and the CSV has what is filtered, with the same balances.
 func TestBalanceOfRetries(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, "=wire"))
 	batch := v.submit(v.sheet("a.csv", someClients))
 	var first ledger.Row
@@ -183,8 +170,7 @@ func TestBalanceOfRetries(t *testing.T) {
 	}
 	answer := func(a filing.Answer) {
 		t.Helper()
-		row, err := s.Ledger.Row(t.Context(), first.ID)
-		s.must(err)
+		row := need(s.Ledger.Row(t.Context(), first.ID))(s)
 		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
 		s.must(err)
 		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
@@ -211,8 +197,7 @@ func TestBalanceOfRetries(t *testing.T) {
 		t.Error(status)
 	}
 	status, csv := v.get("/balance.csv?kind=all")
-	zone, err := schedule.FirmZone(t.Context(), s.Ledger)
-	s.must(err)
+	zone := need(schedule.FirmZone(t.Context(), s.Ledger))(s)
 	if lines := strings.Split(strings.TrimSpace(csv), "\n"); status != http.StatusOK || len(lines) != 3 ||
 		!strings.HasPrefix(lines[0], "Date,Time ("+zone.String()+"),Entry,") || !strings.Contains(lines[1], "'=wire") {
 		t.Errorf("%d\n%s", status, csv)

@@ -17,9 +17,7 @@ import (
 func (s *testSite) answered(batch string) (counts ledger.Counts) {
 	s.Helper()
 	s.until("every row has its answer", func() bool {
-		var err error
-		counts, err = s.Ledger.Counts(s.Context(), batch)
-		s.must(err)
+		counts = need(s.Ledger.Counts(s.Context(), batch))(s)
 		return counts[filing.Ready]+counts[filing.Placing] == 0
 	})
 	return counts
@@ -30,14 +28,12 @@ func (s *testSite) tell(events []sandbox.Event, err error) {
 	s.Helper()
 	s.must(err)
 	for _, told := range events {
-		e, err := filing.ParseEvent(told.Body)
-		s.must(err)
+		e := need(filing.ParseEvent(told.Body))(s)
 		_, err = s.Ledger.Events().Keep(s.Context(), e, told.Body)
 		s.must(err)
 	}
 	for {
-		done, err := s.Ledger.Events().Apply(s.Context())
-		s.must(err)
+		done := need(s.Ledger.Events().Apply(s.Context()))(s)
 		if done == 0 {
 			return
 		}
@@ -53,8 +49,7 @@ const someClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n
 // The page of a batch says how it stands, why nothing moves, and what there is
 // to do at its end.
 func TestBatchPage(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	v.wants(v.page("/batches/"+batch), "clients.csv", "No worker", "No worker is running",
 		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
@@ -113,8 +108,7 @@ func TestBatchHolds(t *testing.T) {
 		}
 		s.place()
 		s.until("the fleet stops", func() bool {
-			h, err := s.Ledger.Fleet().Halt(t.Context())
-			s.must(err)
+			h := need(s.Ledger.Fleet().Halt(t.Context()))(s)
 			return h.Reason != filing.NoHalt
 		})
 		_, body := v.get("/batches/" + batch)
@@ -134,8 +128,7 @@ func TestBatchHolds(t *testing.T) {
 // page is another one. Tabs that are empty yet are there. Someone who may no longer see
 // the page is refused.
 func TestBatchProgress(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	type answer struct {
 		Panel, Say string
@@ -143,8 +136,7 @@ func TestBatchProgress(t *testing.T) {
 		Gone       bool
 	}
 	read := func(address string) (int, string) {
-		r, err := http.NewRequest(http.MethodGet, s.url+address, nil)
-		s.must(err)
+		r := need(http.NewRequest(http.MethodGet, s.url+address, nil))(s)
 		return v.do(r)
 	}
 	open := func() (ask func() answer) {

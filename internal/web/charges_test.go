@@ -32,12 +32,10 @@ func TestChargesPage(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("the file: %d", status)
 	}
-	lines, err := csv.NewReader(strings.NewReader(body)).ReadAll()
-	s.must(err)
+	lines := need(csv.NewReader(strings.NewReader(body)).ReadAll())(s)
 	var total money.Cents
 	for _, l := range lines[1:] {
-		amount, err := money.Parse(l[14])
-		s.must(err)
+		amount := need(money.Parse(l[14]))(s)
 		total += amount
 	}
 	if len(lines) != 4 || total != s.book().Posted {

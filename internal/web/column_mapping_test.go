@@ -19,8 +19,7 @@ func (s *testSite) workbook(change func(*excelize.File), sheets ...[][]string) s
 	defer f.Close()
 	for _, rows := range sheets {
 		name := rows[0][0]
-		_, err := f.NewSheet(name)
-		s.must(err)
+		need(f.NewSheet(name))(s)
 		for i, row := range rows[1:] {
 			s.must(f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row))
 		}
@@ -29,16 +28,14 @@ func (s *testSite) workbook(change func(*excelize.File), sheets ...[][]string) s
 	if change != nil {
 		change(f)
 	}
-	content, err := f.WriteToBuffer()
-	s.must(err)
+	content := need(f.WriteToBuffer())(s)
 	return content.String()
 }
 
 // What is to be known of a sheet stands before the yes: rows that a filter hides
 // would be paid for, too.
 func TestHiddenRowsAreTold(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	rows := [][]string{{"June"}, {"Company ID", "User Email", "Filing State", "Filing Year"}}
 	for i := range 4 {
 		rows = append(rows, []string{fmt.Sprintf("comp_%d", i), "ana@example.com", "DE", "2026"})
@@ -64,8 +61,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 
 // The page tells what to do in its own words: no one there can type a flag.
 func TestNoFlagsOnThePage(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	header, row := []string{"Company ID", "User Email", "Filing State", "Filing Year"}, []string{"comp_1",
 		"ana@example.com", "DE", "2026"}
 	flag := regexp.MustCompile(`--[a-z]|importer [a-z]`)
@@ -96,8 +92,7 @@ func TestNoFlagsOnThePage(t *testing.T) {
 
 // How a sheet is read is refused where it makes no sense, and stays as it was.
 func TestReadingIsRefused(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
 	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm",
 		"state": "Delaware Bay"} {
@@ -114,8 +109,7 @@ func TestReadingIsRefused(t *testing.T) {
 // A correction is one of a cell of the sheet that was looked at, whichever is
 // read after it.
 func TestCorrectionsStayOnTheirSheet(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	header := []string{"Company ID", "User Email", "Filing State", "Filing Year"}
 	path, _ := v.sheet("a.xlsx", s.workbook(nil,
 		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}},
@@ -135,8 +129,7 @@ func TestCorrectionsStayOnTheirSheet(t *testing.T) {
 
 // A sheet of very many columns is shown in part: each offers all of ours.
 func TestWideSheet(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	header, row := make([]string, 4000), make([]string, 4000)
 	for i := range header {
 		header[i], row[i] = fmt.Sprintf("Measure %d", i), "1"
@@ -157,8 +150,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 	other, _ := w.sheet("a.csv", content)
 	_, otherBody := w.get(other + "/approve")
 	batch := v.submit(path, body)
-	_, answer := w.post(other+"/submit", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
-	w.wants(answer, "already submitted", "Nothing was ordered twice")
+	w.wants(w.posted(other+"/submit", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan")), "already submitted", "Nothing was ordered twice")
 	_, again := w.sheet("a.csv", content)
 	w.wants(again, "was submitted before", `href="/batches/`+batch+`"`)
 	for _, wrong := range []string{"Nothing was sent yet", "Continue to approval", "There is nothing to order"} {
@@ -176,8 +168,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 // A list without headers is read by its columns' letters, its first row like the
 // others, and columns headed alike are told apart.
 func TestColumnsByTheirLetters(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	read := func(path, body string, fields ...string) string {
 		t.Helper()
 		status, body := v.post(path+"/columns", append([]string{"version", hidden(body, "version")}, fields...)...)
@@ -217,8 +208,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 // A sheet with a column that may be one of ours begins with its columns: what is
 // certain and what is not. A suggestion is one press, and so is the rest.
 func TestColumnsAreCheckedFirst(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("odd.csv", "Company ID,Contact,Sitz,Filing Year,Inc. Date,Remark\n"+
 		"comp_1,ana@example.com,DE,2026,3/4/2019,x\ncomp_2,ben@example.com,NY,2026,5/6/2020,y\n")
 	v.wants(body, "Match your columns", "3 of 6 columns", "Check 2 columns", `value="Company ID"`, `value="User Email"`,
@@ -250,8 +240,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 // The page of an upload is a grid, and says what to do in a browser without script. One
 // that is too large for it is downloaded instead.
 func TestGridNeedsScript(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n")
 	download := `href="` + path + `/highlighted" download`
 	v.wants(body, gridMark, "slick.grid.js", "<noscript>", "This page needs JavaScript", download)

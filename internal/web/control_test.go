@@ -17,12 +17,9 @@ func TestControl(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	at := "/batches/" + batch
-	_, body := v.post(at + "/pause")
-	v.wants(body, "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
-	_, body = v.post(at + "/resume")
-	v.wants(body, "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
-	_, body = v.post(at + "/cancel")
-	v.wants(body, "Canceled 3 rows. Placed orders stay placed",
+	v.wants(v.posted(at+"/pause"), "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
+	v.wants(v.posted(at+"/resume"), "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
+	v.wants(v.posted(at+"/cancel"), "Canceled 3 rows. Placed orders stay placed",
 		`<span class="badge canceled">Canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
 		acts := s.acts(ledger.AuditQuery{What: what, Of: batch, By: v.name})
@@ -35,8 +32,7 @@ func TestControl(t *testing.T) {
 // What the service refused goes again when someone says so, once however often
 // the form arrives.
 func TestRetry(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator, ledger.Preparer)
+	s, v := visit(t, ledger.Operator, ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_1"})
 	s.place()
@@ -45,10 +41,8 @@ func TestRetry(t *testing.T) {
 	}
 	v.wants(v.page("/batches/"+batch), "Send 1 rejected row again", "1 rejected by the filing service, 1 invalid and not sent")
 	s.service.ClearFaults()
-	_, body := v.post("/batches/"+batch+"/retry", "once", "this one")
-	v.wants(body, "Ready to send again: 1 rejected row.")
-	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
-	v.wants(body, "This was already done")
+	v.wants(v.posted("/batches/"+batch+"/retry", "once", "this one"), "Ready to send again: 1 rejected row.")
+	v.wants(v.posted("/batches/"+batch+"/retry", "once", "this one"), "This was already done")
 	if counts := s.answered(batch); counts[filing.Placed] != 3 {
 		t.Error(counts)
 	}

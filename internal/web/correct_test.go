@@ -28,8 +28,7 @@ func (s *testSite) refused(v *visitor) (batch string) {
 // Rows are corrected in one upload, however often the button is pressed and by
 // whom; a row and its correction lead to each other.
 func TestCorrectOnce(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	batch := s.refused(v)
 	v.post("/batches/" + batch + "/correct")
 	_, body := s.as(ledger.Preparer).post("/batches/" + batch + "/correct")
@@ -68,14 +67,12 @@ func TestCorrectOnce(t *testing.T) {
 // Rows that no one will correct are dismissed: they need no action any more, keep
 // their reason, and are not sent again.
 func TestDismissRows(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	batch := s.refused(v)
 	v.wants(v.page("/batches/"+batch), "Dismiss 2 rows</button>")
 	v.answers(http.StatusConflict, "/batches/"+batch+"/dismiss", "rows", "1")
-	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
-	v.wants(body, "Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
-	if _, body = v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
+	v.wants(v.posted("/batches/"+batch+"/dismiss", "rows", "2"), "Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
+	if _, body := v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
 		t.Errorf("they still need action:\n%s", body)
 	}
 	counts, err := s.Ledger.Counts(t.Context(), batch)
@@ -94,12 +91,10 @@ func TestDismissRows(t *testing.T) {
 // Where a correction of dismissed rows is open, the page does not say that nothing is
 // ordered for them: it may be.
 func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	batch := s.refused(v)
 	v.post("/batches/" + batch + "/correct")
-	uploads, err := s.Ledger.Uploads().List(t.Context())
-	s.must(err)
+	uploads := need(s.Ledger.Uploads().List(t.Context()))(s)
 	v.prepared("/sheets/"+uploads[0].ID, gridMark)
 	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
 	v.wants(body, "A correction of this batch is still open: what is ready in it is ordered when it is approved.")

@@ -34,8 +34,7 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 func (s *testSite) nothingLeft() {
 	s.Helper()
 	s.until("nothing is left on the disk", func() bool {
-		left, err := filepath.Glob(filepath.Join(os.TempDir(), "bulkfiling-page-*"))
-		s.must(err)
+		left := need(filepath.Glob(filepath.Join(os.TempDir(), "bulkfiling-page-*")))(s)
 		return len(left) == 0
 	})
 }
@@ -148,17 +147,15 @@ func TestDownloads(t *testing.T) {
 // The rows that need attention become a sheet of their own, read as the batch was, and
 // are corrected in place.
 func TestCorrectBatch(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Preparer)
 	s.place()
-	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
 	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-2",
 		"Filing State")
 	body = v.prepared(path, body)
 	batch := v.submit(path, body)
 	s.answered(batch)
-	_, body = v.post("/batches/" + batch + "/correct")
-	v.wants(body, "clients.needs-attention.xlsx", "as a new upload")
+	v.wants(v.posted("/batches/"+batch+"/correct"), "clients.needs-attention.xlsx", "as a new upload")
 	path = "/sheets/" + s.uploaded().ID
 	if page := v.grid(path, ""); page.Rows[0].Name != "Fourth" || page.Counts.Errors != 1 {
 		t.Errorf("%+v", page)
@@ -174,8 +171,7 @@ func TestCorrectBatch(t *testing.T) {
 	}
 
 	// Where nothing is to be corrected, nothing is taken in.
-	_, body = v.post("/batches/" + batch + "/correct")
-	v.wants(body, "This batch has no rows that need attention.")
+	v.wants(v.posted("/batches/"+batch+"/correct"), "This batch has no rows that need attention.")
 	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
 	}

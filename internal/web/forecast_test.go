@@ -10,8 +10,7 @@ import (
 
 // The forecast names what to have available and when, and the runs that need it.
 func TestForecast(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
+	s, v := visit(t, ledger.Operator)
 	v.wants(v.page("/balance/forecast"), "The schedules place no order until", "Nothing to pay for")
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "florida",

@@ -23,8 +23,7 @@ func (v *visitor) json(path, body string, into any) int {
 	if strings.Contains(body, "%s") {
 		body = fmt.Sprintf(body, rand.Text())
 	}
-	r, err := http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(body))
-	v.must(err)
+	r := need(http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(body)))(v)
 	r.Header.Set("Content-Type", "application/json")
 	status, answer := v.do(r)
 	if into != nil {
@@ -84,8 +83,7 @@ func groupOf(t *testing.T, groups []gridGroup, label string) gridGroup {
 
 // Rows are searched, sorted and filtered; the cells of a column are replaced and set.
 func TestGridRows(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	page := v.grid(path, "")
 	if c := page.Counts; c.All != 4 || c.Errors < 3 || page.Total != 4 || len(page.Columns) != 7 {
@@ -160,8 +158,7 @@ func TestGridMergesByCell(t *testing.T) {
 
 // What is wrong in many rows is corrected at once, after a preview, and undone.
 func TestGridGroupFix(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	g := groupOf(t, v.grid(path, "").Groups, "Filing Year “25”")
 	if len(g.Fixes) != 1 || g.Fixes[0].Text != "2025" {
@@ -194,8 +191,7 @@ func TestGridGroupFix(t *testing.T) {
 // A person leaves out the rows of a status, or files them anyway, and can undo both.
 // What else speaks against such a row still holds it.
 func TestGridRemarks(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", `Company ID,Legal Name,User Email,Filing State,Filing Year,Status,Notes,Date Filed
 comp_1,Acme LLC,a@example.com,DE,2026,Void,,
 comp_2,Bolt LLC,a@example.com,DE,2026,Void,do not file,
@@ -242,8 +238,7 @@ comp_2,Bolt LLC,,a@example.com,DE,2026
 // A cell with a Social Security number is corrected like any other, although the
 // page does not know what it held.
 func TestGridCorrectsSecrets(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", gridSecrets)
 	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"219-09-1120","was":{"secret":true}},
 		{"row":3,"column":1,"text":"Bolt Two LLC","was":null}],"shown":[2]}`)
@@ -310,8 +305,7 @@ func TestGridHidesSecrets(t *testing.T) {
 // An added column is named by its header, in a cell and in a change of many: its index
 // changes when others are added and taken back.
 func TestGridAddedColumnMoves(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 		"comp_1,Acme LLC,a@example.com,DE,2026\n")
 	enter := func(header, text, was string) gridAnswer {
@@ -351,8 +345,7 @@ func TestGridAddedColumnMoves(t *testing.T) {
 
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	for body, want := range map[string]int{
 		`{"id":"a","cells":[{"row":9,"column":4,"text":"x"}]}`:                                   422,
@@ -382,8 +375,7 @@ func TestGridRefuses(t *testing.T) {
 
 // A change that would take much memory is refused before it is made.
 func TestGridChangeHasLimits(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	var sheet strings.Builder
 	sheet.WriteString("Company ID,Legal Name,User Email,Filing State,Filing Year,Notes\n")
 	for i := range 3000 {
@@ -426,8 +418,7 @@ func TestGridChangeHasLimits(t *testing.T) {
 // The names at the filing service come with the look-ups, and all that differ are
 // confirmed at once.
 func TestGridNames(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	for _, id := range []string{"comp_1", "comp_2"} {
 		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Lakeshore Holdings LLC", EntityType: "LLC",
 			FormationState: "DE"})
@@ -543,8 +534,7 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 
 // A row that is excluded on one sheet of a file is not excluded on another one.
 func TestExclusionsStayOnTheirSheet(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	var tabs [][][]string
 	for _, name := range []string{"June", "July"} {
 		tabs = append(tabs, [][]string{{name}, {"Company ID", "User Email", "Filing State", "Filing Year"},
@@ -587,8 +577,7 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 // A formation state that differs at the filing service is a warning of its own
 // group, and is found among the warnings.
 func TestGridFormationState(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	for _, id := range []string{"comp_1", "comp_2", "comp_3"} {
 		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Acme LLC", EntityType: "LLC", FormationState: "DE"})
 	}
@@ -612,8 +601,7 @@ func TestGridFormationState(t *testing.T) {
 // Officers on a sheet of their own are corrected like the rows: in a column that the
 // sheet lacks too, in a group, and back.
 func TestGridOfOfficers(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, _ := v.sheet("formations.xlsx", s.workbook(nil,
 		[][]string{{"June"},
 			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",

@@ -33,8 +33,7 @@ func TestNoPathLeadsToAnotherSite(t *testing.T) {
 
 // What no database keeps as text is refused before it is asked for.
 func TestTextsThatAreNone(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Roles...)
+	s, v := visit(t, ledger.Roles...)
 	for _, bad := range []string{"%00", "%ff", "a%c0%80"} {
 		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404,
 			"/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
@@ -86,12 +85,9 @@ func TestAgents(t *testing.T) {
 
 // A person who is added gets a link, from a form with a name as browsers send it.
 func TestAddedPersonGetsALink(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
-	_, body := v.post("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer")
-	v.wants(body, "/enter?link=")
-	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
-	v.wants(body, "This was already done")
+	s, v := visit(t, ledger.Operator)
+	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer"), "/enter?link=")
+	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Leo"), "This was already done")
 	acts := s.acts(ledger.AuditQuery{Of: "ana"})
 	if len(acts) != 1 || acts[0].What != "account-link" {
 		t.Errorf("%+v", acts)
@@ -143,8 +139,7 @@ func TestFileNames(t *testing.T) {
 
 // What is said of columns for the sheets to come is not changed without an act.
 func TestKeptMappingIsAnAct(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
 	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
@@ -166,12 +161,10 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 // An upload while too many wait is refused with the time to come back, and nothing
 // of the file is kept.
 func TestBusyServerSaysWhenToComeBack(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	sheet.LimitReaders(1, 0)
 	defer sheet.LimitReaders(0, 0)
-	leave, err := sheet.AcquireReader(t.Context())
-	s.must(err)
+	leave := need(sheet.AcquireReader(t.Context()))(s)
 	defer leave()
 	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 	for path, fields := range map[string][]string{
@@ -207,8 +200,7 @@ func TestWhoMadeALink(t *testing.T) {
 	const note = "signed in with a link from <bdi>ana</bdi>"
 	ana.wants(ana.page("/settings"), note)
 	leo.wants(leo.page("/security"), "You signed in with a link from <bdi>ana</bdi>")
-	_, err := s.Ledger.Accounts().BeginSession(t.Context(), "leo", ledger.SignIn{Life: time.Hour, OwnWay: true})
-	s.must(err)
+	need(s.Ledger.Accounts().BeginSession(t.Context(), "leo", ledger.SignIn{Life: time.Hour, OwnWay: true}))(s)
 	if _, body := ana.get("/settings"); strings.Contains(body, note) {
 		t.Error("the owner signed in without a link")
 	}
@@ -226,8 +218,7 @@ func TestSessionEndsDuringBody(t *testing.T) {
 	} {
 		v := s.as(ledger.Operator, ledger.Preparer)
 		body, client := io.Pipe()
-		r, err := http.NewRequest(http.MethodPost, s.url+c.path, body)
-		s.must(err)
+		r := need(http.NewRequest(http.MethodPost, s.url+c.path, body))(s)
 		r.Header.Set("Content-Type", c.kind)
 		r.Header.Set("Expect", "100-continue") // the site asks for the body after its first check
 		v.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute}

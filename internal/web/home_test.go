@@ -46,8 +46,7 @@ func TestHome(t *testing.T) {
 // A batch that waits for money says so on home and in the actions, and a canceled
 // one does not hide an order that may have been placed.
 func TestStatusOfBatches(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 1_00, ""))
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.place()
@@ -55,8 +54,7 @@ func TestStatusOfBatches(t *testing.T) {
 	body := v.soon("/", "3 orders wait for funds, short by about $")
 	v.wants(body, "Record deposit</a>", "0 of 4 placed, 1 needs attention, 3 waiting for funds")
 	c := ledger.Counts{filing.Uncertain: 2, filing.Canceled: 1}
-	b, err := s.Ledger.Batch(t.Context(), batch)
-	s.must(err)
+	b := need(s.Ledger.Batch(t.Context(), batch))(s)
 	b.Canceled = true
 	st, _, err := s.statusOf(t.Context(), b, ledger.Figures{Counts: c}, 0, fleetFacts{})
 	if s.must(err); st.Word != "Canceled, 2 uncertain" {

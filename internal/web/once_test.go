@@ -38,14 +38,12 @@ func (w *walk) drain() {
 	w.Helper()
 	ctx := w.Context()
 	w.until("what may be placed is", func() bool {
-		ids, err := w.Ledger.Sendable(ctx, "", 1)
-		w.must(err)
+		ids := need(w.Ledger.Sendable(ctx, "", 1))(w)
 		batches, err := w.Ledger.Batches(ctx)
 		w.must(err)
 		placing := 0
 		for _, b := range batches {
-			counts, err := w.Ledger.Counts(ctx, b.ID)
-			w.must(err)
+			counts := need(w.Ledger.Counts(ctx, b.ID))(w)
 			placing += counts[filing.Placing]
 		}
 		return len(ids)+placing == 0
@@ -60,14 +58,11 @@ func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.Approvals().ChangePolic
 // approves has someone approve all that waits.
 func (w *walk) approves(v *visitor) {
 	w.Helper()
-	batches, err := w.Ledger.Batches(w.Context())
-	w.must(err)
+	batches := need(w.Ledger.Batches(w.Context()))(w)
 	for _, b := range batches {
-		all, err := jobs.ListWarnings(w.Context(), w.Ledger, b, 0)
-		w.must(err)
+		all := need(jobs.ListWarnings(w.Context(), w.Ledger, b, 0))(w)
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", all.Hash)
-		c, err := w.Ledger.Approvals().CostIncrease(w.Context(), b.ID)
-		w.must(err)
+		c := need(w.Ledger.Approvals().CostIncrease(w.Context(), b.ID))(w)
 		v.post("/batches/"+b.ID+"/approve-costs", "plan", c.Plan)
 	}
 }
@@ -100,8 +95,7 @@ var ways = []way{
 		name:   "sent back, and submitted by another",
 		before: func(w *walk) { w.sentBack(w.submits(w.one, "comp_1"), w.second) },
 		one: func(w *walk) {
-			uploads, err := w.Ledger.Uploads().List(w.Context())
-			w.must(err)
+			uploads := need(w.Ledger.Uploads().List(w.Context()))(w)
 			path := "/sheets/" + uploads[0].ID
 			_, body := w.helper.get(path)
 			w.helper.submit(path, w.helper.prepared(path, body))
@@ -138,11 +132,9 @@ var ways = []way{
 			w.drain()
 		},
 		one: func(w *walk) {
-			b, err := w.Ledger.Batch(w.Context(), "")
-			w.must(err)
+			b := need(w.Ledger.Batch(w.Context(), ""))(w)
 			_, body := w.one.post("/batches/" + b.ID + "/correct")
-			uploads, err := w.Ledger.Uploads().List(w.Context())
-			w.must(err)
+			uploads := need(w.Ledger.Uploads().List(w.Context()))(w)
 			path := "/sheets/" + uploads[0].ID
 			w.one.prepared(path, body)
 			w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)

@@ -27,8 +27,7 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 		"comp_1,LLC,DE,DE,2026,ana@example.com\n"
 	v := s.as(ledger.Preparer)
 	v.sheet("one.csv", content)
-	all, err := s.Ledger.Uploads().List(t.Context())
-	s.must(err)
+	all := need(s.Ledger.Uploads().List(t.Context()))(s)
 	one, dropped := all[0], false
 	drop.Store(func() {
 		// A change on the page drops the batch a moment later, once nothing leads to it.
@@ -45,8 +44,7 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 	}
 	v.wants(body, "DE LLC")
 	v.page(path + "/approve")
-	two, err := s.Ledger.Uploads().Find(t.Context(), path[len("/sheets/"):])
-	s.must(err)
+	two := need(s.Ledger.Uploads().Find(t.Context(), path[len("/sheets/"):]))(s)
 	if b, err := s.Ledger.Batch(t.Context(), two.Batch); err != nil || b.ID != one.Batch {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -43,8 +43,7 @@ func (v *visitor) onward(body string) (int, string) {
 	if found == nil {
 		v.Fatalf("no way on\n%s", body)
 	}
-	r, err := http.NewRequest(http.MethodGet, html.UnescapeString(found[1]), nil)
-	v.must(err)
+	r := need(http.NewRequest(http.MethodGet, html.UnescapeString(found[1]), nil))(v)
 	return v.do(r)
 }
 
@@ -113,13 +112,11 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 			}
 			return nil
 		}
-		r, err := http.NewRequest(http.MethodGet, s.url+"/sign-in/provider", nil)
-		s.must(err)
+		r := need(http.NewRequest(http.MethodGet, s.url+"/sign-in/provider", nil))(s)
 		answer, err := v.client.Do(r)
 		s.must(err)
 		answer.Body.Close()
-		back, err := answer.Location()
-		s.must(err)
+		back := need(answer.Location())(s)
 		v.client.CheckRedirect = nil
 		return v, back.RequestURI()
 	}

@@ -13,8 +13,7 @@ import (
 // The page of a company shows what its subscriptions cover. An operator records the
 // status of a subscription, and the order that renews a covered report.
 func TestSubscriptionsOfACompany(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
+	s, v := visit(t, ledger.Preparer, ledger.Operator)
 	s.place()
 	var batch string
 	for n, year := range []string{"2026", "2027"} {
@@ -25,13 +24,11 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 		_, form := v.get(path + "/approve")
 		v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"), "warnings",
 			hidden(form, "warnings"))
-		submitted, err := s.Ledger.Batch(t.Context(), "")
-		s.must(err)
+		submitted := need(s.Ledger.Batch(t.Context(), ""))(s)
 		batch = submitted.ID
 		s.answered(batch)
 	}
-	covered, err := s.Ledger.RowNumbered(t.Context(), batch, 2)
-	s.must(err)
+	covered := need(s.Ledger.RowNumbered(t.Context(), batch, 2))(s)
 	if covered.Result != filing.Skipped {
 		t.Fatal(covered.Result, covered.Message)
 	}
@@ -41,8 +38,7 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 		t.Error("someone who is no operator has the form")
 	}
 
-	_, body := v.post("/companies/comp_1/subscription", "order", order, "status", "past_due", "note", "the dashboard")
-	v.wants(body, "is past due", "not covered any more: it is past due")
+	v.wants(v.posted("/companies/comp_1/subscription", "order", order, "status", "past_due", "note", "the dashboard"), "is past due", "not covered any more: it is past due")
 	v.wants(v.page("/renewals"), "FL 2027", `href="/companies/comp_1#subscriptions"`, "it is past due")
 	for _, wrong := range [][]string{
 		{"order", order, "status", "lapsed"}, {"order", "order_none", "status", "active"},
@@ -52,8 +48,7 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 
 	renewal := []string{"row", fmt.Sprint(covered.ID), "order", "order_renewed"}
 	v.answers(http.StatusUnprocessableEntity, "/companies/comp_1/renewal", "row", renewal[1], "order", order)
-	_, body = v.post("/companies/comp_1/renewal", renewal...)
-	v.wants(body, "Order order_renewed is recorded as the renewal.")
+	v.wants(v.posted("/companies/comp_1/renewal", renewal...), "Order order_renewed is recorded as the renewal.")
 	s.becomes(covered.ID, filing.Exists)
 	v.answers(http.StatusUnprocessableEntity, "/companies/comp_1/renewal", renewal...)
 	v.wants(v.page("/renewals"), "No renewals need attention")

@@ -14,9 +14,8 @@ import (
 // A row is shown with everything that happened to it, its number masked
 // wherever the service repeats one.
 func TestRowPage(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Preparer)
 	s.place()
-	v := s.as(ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.answered(batch)
 	orders := s.orders(batch)
@@ -24,9 +23,8 @@ func TestRowPage(t *testing.T) {
 	s.tell(s.service.Raise(t.Context(), orders[1], 482))
 	told := fmt.Appendf(nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z",`+
 		`"data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
-	e, err := filing.ParseEvent(told)
-	s.must(err)
-	_, err = s.Ledger.Events().Keep(t.Context(), e, told)
+	e := need(filing.ParseEvent(told))(s)
+	_, err := s.Ledger.Events().Keep(t.Context(), e, told)
 	s.must(err)
 	s.tell(nil, nil)
 
@@ -53,9 +51,8 @@ func TestRowPage(t *testing.T) {
 // What broke is told in plain words, on the row's page and in the results; what
 // the network itself said of it is folded away beside the attempt.
 func TestARowTellsWhatBroke(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
-	v := s.as(ledger.Roles...)
 	batch, _ := s.inDoubt(v, doubtfulClients)
 	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. " +
 		"The order may or may not have been placed."
@@ -89,13 +86,11 @@ func TestRowPage_BoughtInPart(t *testing.T) {
 		"comp_1,DE,ana@example.com,yes,yes,Consulting,Bookkeeping for small firms,Started a new business,no,no,no,no,no,"+
 		"no,Ana,Silva,Managing Member,078-05-1120,(302) 555-0142,no\n"))
 	s.answered(batch)
-	row, err := s.Ledger.RowNumbered(t.Context(), batch, 2)
-	s.must(err)
+	row := need(s.Ledger.RowNumbered(t.Context(), batch, 2))(s)
 	if row.Result != filing.Rejected || row.Spent.IsZero() || row.Spent == row.Cost {
 		t.Fatalf("%+v", row)
 	}
 	v.wants(v.page("/batches/"+batch+"/rows/2"), "<dt>Charged</dt><dd>"+row.Spent.String()+"</dd>")
-	company, err := s.Ledger.CompanyOfRow(t.Context(), row.ID)
-	s.must(err)
+	company := need(s.Ledger.CompanyOfRow(t.Context(), row.ID))(s)
 	v.wants(v.page(companyPath(company)), `class="money">`+shortCost(row.Spent)+"</td>")
 }

@@ -51,8 +51,7 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 
 func (s *testSite) runs(name string) []ledger.Run {
 	s.Helper()
-	all, err := s.Ledger.Schedules().ListRuns(s.Context(), name)
-	s.must(err)
+	all := need(s.Ledger.Schedules().ListRuns(s.Context(), name))(s)
 	return all
 }
 
@@ -76,8 +75,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 // A schedule is added by a form; its errors are shown at their fields, and
 // nothing of it is kept.
 func TestAddSeason(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
+	s, v := visit(t, ledger.Operator)
 	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15",
 		"zone": "America/New_York", "year": "this", "approval": "yes"}
 	send := func(roster []byte, file string, change map[string]string) (int, string) {
@@ -151,8 +149,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 	if status, body := send(companyListOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	se, err := schedule.Find(t.Context(), s.Ledger, "de")
-	s.must(err)
+	se := need(schedule.Find(t.Context(), s.Ledger, "de"))(s)
 	o, err := schedule.DecodeOptions(se)
 	s.must(err)
 	if !se.Approval || se.CreatedBy != v.name || o.At != "01-15" || o.Zone != "America/New_York" ||
@@ -212,8 +209,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	}
 	both.Wait()
 	ran := s.runs("de")
-	batches, err := s.Ledger.Batches(t.Context())
-	s.must(err)
+	batches := need(s.Ledger.Batches(t.Context()))(s)
 	acts := s.acts(ledger.AuditQuery{What: "season-run"})
 	if len(ran) != 1 || ran[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
@@ -245,8 +241,7 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	v.post("/seasons/de/resume")
 	_, body := v.get("/seasons/de/fire")
 	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
-	_, body = v.post("/seasons/de/remove")
-	v.wants(body, "Deleted the schedule de", "No schedules yet")
+	v.wants(v.posted("/seasons/de/remove"), "Deleted the schedule de", "No schedules yet")
 	v.gives(http.StatusNotFound, "/seasons/de")
 	if batches, err := s.Ledger.Batches(t.Context()); err != nil || len(batches) != 1 {
 		t.Errorf("%+v, %v", batches, err)
@@ -283,8 +278,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 
 	// One that was chosen on the page as it was before is not taken in, nor one of
 	// which nothing can be filed.
-	now, err := schedule.Find(t.Context(), s.Ledger, "de")
-	s.must(err)
+	now := need(schedule.Find(t.Context(), s.Ledger, "de"))(s)
 	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", companyListOf("Dee LLC"), "version",
 		version); status != http.StatusConflict || !strings.Contains(body, "Someone else made a change") {
 		t.Errorf("%d\n%s", status, body)
@@ -330,8 +324,7 @@ func TestCalendar(t *testing.T) {
 
 	_, body = v.get("/seasons/de/fire")
 	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
-	b, err := s.Ledger.Batch(t.Context(), s.runs("de")[0].Batch)
-	s.must(err)
+	b := need(s.Ledger.Batch(t.Context(), s.runs("de")[0].Batch))(s)
 	s.answered(b.ID)
 	_, body = v.get("/calendar?" + span)
 	if n := strings.Count(body, ">Placed<"); n != 2 {
@@ -341,12 +334,10 @@ func TestCalendar(t *testing.T) {
 
 // The firm's time zone is one of the list, and an operator sets it.
 func TestFirmZone(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
-	_, body := v.post("/settings/zone", "zone", "America/Denver")
-	v.wants(body, "is America/Denver", "<option selected>America/Denver</option>")
+	s, v := visit(t, ledger.Operator)
+	v.wants(v.posted("/settings/zone", "zone", "America/Denver"), "is America/Denver", "<option selected>America/Denver</option>")
 	v.answers(http.StatusUnprocessableEntity, "/settings/zone", "zone", "Mars")
-	if _, body = s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
+	if _, body := s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
 		t.Error("an approver sets the time zone")
 	}
 }

@@ -17,13 +17,11 @@ const clientsOfTwo = "Company ID,Legal Name,Filing State,Filing Year,User Email,
 // so are its client and its file; its page has its filings, their cost, and when it
 // is due next.
 func TestSearchAndCompany(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", clientsOfTwo))
 	s.place()
 	s.answered(batch)
-	row, err := s.Ledger.RowNumbered(t.Context(), batch, 2)
-	s.must(err)
+	row := need(s.Ledger.RowNumbered(t.Context(), batch, 2))(s)
 	if row.Result != filing.Placed {
 		t.Fatal(row.Result, row.Message)
 	}

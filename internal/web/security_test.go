@@ -18,8 +18,7 @@ import (
 
 func mustAccount(s *testSite, name string) ledger.Account {
 	s.Helper()
-	a, err := s.Ledger.Accounts().Find(s.Context(), name)
-	s.must(err)
+	a := need(s.Ledger.Accounts().Find(s.Context(), name))(s)
 	return a
 }
 
@@ -51,8 +50,7 @@ func TestSignInByMail(t *testing.T) {
 	var box outbox
 	s := newSite(t, func(c *Config) { c.Mail = box.mail })
 	for _, name := range []string{"ana@example.com", "leo"} {
-		_, err := s.Ledger.Accounts().Add(t.Context(), name, []ledger.Role{ledger.Preparer})
-		s.must(err)
+		need(s.Ledger.Accounts().Add(t.Context(), name, []ledger.Role{ledger.Preparer}))(s)
 	}
 	v := s.nobody()
 	v.wants(v.page("/sign-in?to=/companies"), "Email or name", `value="/companies"`)
@@ -105,8 +103,7 @@ func TestSignInByMail_Bounded(t *testing.T) {
 func TestLinkOfAnotherAccount(t *testing.T) {
 	s := newSite(t)
 	ana, ben := s.as(), s.as()
-	secret, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), ben.name, time.Hour)
-	s.must(err)
+	secret := need(s.Ledger.Accounts().MakeSignInLink(t.Context(), ben.name, time.Hour))(s)
 	for v, want := range map[*visitor]bool{ana: false, ben: true, s.nobody(): true} {
 		if got := strings.Contains(v.page("/enter?link="+secret), "data-autosubmit"); got != want {
 			t.Errorf("sent at once as %q: %v", v.name, got)
@@ -126,8 +123,7 @@ func TestSignInWithoutMail(t *testing.T) {
 		"any host":       {func(c *Config) { c.Local, c.Mail = false, box.mail }, "ask an operator"},
 	} {
 		s := newSite(t, c.config)
-		_, err := s.Ledger.Accounts().Add(t.Context(), "ana@example.com", nil)
-		s.must(err)
+		need(s.Ledger.Accounts().Add(t.Context(), "ana@example.com", nil))(s)
 		v := s.nobody()
 		_, body := v.get("/sign-in")
 		v.wants(body, c.said)
@@ -150,11 +146,9 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
 	v := s.member("ana", ledger.Operator)
 	v.wants(v.page("/security"), "Add a passkey")
-	db, err := sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)")
-	s.must(err)
+	db := need(sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)"))(s)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), `UPDATE sessions SET created_at = created_at - 600000`)
-	s.must(err)
+	need(db.ExecContext(t.Context(), `UPDATE sessions SET created_at = created_at - 600000`))(s)
 	for _, path := range []string{"/security/passkeys/challenge", "/security/passkeys",
 		"/security/passkeys/K1/remove", "/security/provider", "/security/provider/unlink"} {
 		v.wants(v.answers(http.StatusForbidden, path), "Sign in again first")
@@ -163,8 +157,7 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 	if v.wants(body, "Sign in again</button>"); strings.Contains(body, "Add a passkey") {
 		t.Error("a passkey is offered")
 	}
-	_, body = v.post("/leave", "to", "/security")
-	v.wants(body, "<h1>Sign in</h1>", `value="/security"`)
+	v.wants(v.posted("/leave", "to", "/security"), "<h1>Sign in</h1>", `value="/security"`)
 }
 
 // device is an authenticator at this site.
@@ -193,8 +186,7 @@ func (d *device) register() (int, string) {
 	if status != http.StatusOK {
 		d.Fatalf("%d\n%s", status, options)
 	}
-	o, err := virtualwebauthn.ParseAttestationOptions(options)
-	d.must(err)
+	o := need(virtualwebauthn.ParseAttestationOptions(options))(d)
 	return d.post("/security/passkeys", "credential",
 		virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *o))
 }
@@ -205,8 +197,7 @@ func (d *device) answer(v *visitor, path string) string {
 	if status != http.StatusOK {
 		d.Fatalf("%d\n%s", status, options)
 	}
-	o, err := virtualwebauthn.ParseAssertionOptions(options)
-	d.must(err)
+	o := need(virtualwebauthn.ParseAssertionOptions(options))(d)
 	d.key.Counter++
 	return virtualwebauthn.CreateAssertionResponse(d.site, d.auth, d.key, *o)
 }
@@ -264,8 +255,7 @@ func TestPasskeys(t *testing.T) {
 	// A passkey that was removed signs in no more.
 	late := s.nobody()
 	a := mustAccount(s, "ana")
-	all, err := s.Ledger.Accounts().ListPasskeys(t.Context(), a.ID)
-	s.must(err)
+	all := need(s.Ledger.Accounts().ListPasskeys(t.Context(), a.ID))(s)
 	v.wants(v.answers(http.StatusOK, "/security/passkeys/"+all[0].ID+"/remove"), "The passkey is removed")
 	if status, _ := late.send("/sign-in/passkey",
 		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {

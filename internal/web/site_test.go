@@ -117,8 +117,7 @@ func (s *testSite) must(err error) {
 // place places what is handed in until the test ends.
 func (s *testSite) place() {
 	s.Helper()
-	queue, err := jobs.OpenQueue("")
-	s.must(err)
+	queue := need(jobs.OpenQueue(""))(s)
 	quoter, err := s.Ask(s.Context())
 	s.must(err)
 	worker, err := jobs.Start(s.Context(), jobs.Config{
@@ -156,8 +155,7 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 // member adds an account and signs it in by a link.
 func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
 	s.Helper()
-	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)
-	s.must(err)
+	account := need(s.Ledger.Accounts().Add(s.Context(), name, roles))(s)
 	v := s.nobody()
 	v.name = account.Name
 	v.enter()
@@ -167,8 +165,7 @@ func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
 // enter signs in by a link.
 func (v *visitor) enter() {
 	v.Helper()
-	secret, err := v.Ledger.Accounts().MakeSignInLink(v.Context(), v.name, time.Hour)
-	v.must(err)
+	secret := need(v.Ledger.Accounts().MakeSignInLink(v.Context(), v.name, time.Hour))(v)
 	if status, body := v.send("/enter", url.Values{"link": {secret}}); status != http.StatusOK {
 		v.Fatalf("sign in: %d\n%s", status, body)
 	}
@@ -180,10 +177,24 @@ func (v *visitor) enter() {
 // isSignedIn reports whether a page is one of a person who is signed in.
 func isSignedIn(body string) bool { return strings.Contains(body, `action="/leave"`) }
 
+// visit returns a site and a person with these roles.
+func visit(t *testing.T, roles ...ledger.Role) (*testSite, *visitor) {
+	t.Helper()
+	s := newSite(t)
+	return s, s.as(roles...)
+}
+
+// need returns a function that returns what was found, and fails the test if there is an error.
+func need[T any](found T, err error) func(interface{ must(error) }) T {
+	return func(s interface{ must(error) }) T {
+		s.must(err)
+		return found
+	}
+}
+
 // nobody is a visitor who is not signed in.
 func (s *testSite) nobody() *visitor {
-	jar, err := cookiejar.New(nil)
-	s.must(err)
+	jar := need(cookiejar.New(nil))(s)
 	v := &visitor{testSite: s, client: http.Client{Jar: jar, Timeout: 20 * time.Second}}
 	s.Cleanup(v.client.CloseIdleConnections)
 	return v
@@ -200,8 +211,7 @@ func hidden(body, name string) string {
 
 func (v *visitor) do(r *http.Request) (int, string) {
 	v.Helper()
-	answer, err := v.client.Do(r)
-	v.must(err)
+	answer := need(v.client.Do(r))(v)
 	defer answer.Body.Close()
 	v.answer = answer
 	if h := answer.Header; strings.HasPrefix(v.url, "http://"+answer.Request.URL.Host) &&
@@ -209,15 +219,13 @@ func (v *visitor) do(r *http.Request) (int, string) {
 			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';")) {
 		v.Errorf("%s %s lost its security headers: %v", r.Method, r.URL.Path, h)
 	}
-	body, err := io.ReadAll(answer.Body)
-	v.must(err)
+	body := need(io.ReadAll(answer.Body))(v)
 	return answer.StatusCode, string(body)
 }
 
 func (v *visitor) get(path string) (int, string) {
 	v.Helper()
-	r, err := http.NewRequest(http.MethodGet, v.url+path, nil)
-	v.must(err)
+	r := need(http.NewRequest(http.MethodGet, v.url+path, nil))(v)
 	r.Header.Set("Accept", "text/html")
 	return v.do(r)
 }
@@ -225,8 +233,7 @@ func (v *visitor) get(path string) (int, string) {
 // send posts a form as it is.
 func (v *visitor) send(path string, form url.Values) (int, string) {
 	v.Helper()
-	r, err := http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(form.Encode()))
-	v.must(err)
+	r := need(http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(form.Encode())))(v)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Referer", v.url+path)
 	return v.do(r)
@@ -257,12 +264,10 @@ func (v *visitor) handOver(path, name string, content []byte, fields ...string) 
 	for i := 0; i < len(fields); i += 2 {
 		v.must(w.WriteField(fields[i], fields[i+1]))
 	}
-	part, err := w.CreateFormFile("file", name)
-	v.must(err)
-	_, err = part.Write(content)
+	part := need(w.CreateFormFile("file", name))(v)
+	_, err := part.Write(content)
 	v.must(errors.Join(err, w.Close()))
-	r, err := http.NewRequest(http.MethodPost, v.url+path, &form)
-	v.must(err)
+	r := need(http.NewRequest(http.MethodPost, v.url+path, &form))(v)
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	for name, value := range v.headers {
 		r.Header.Set(name, value)
@@ -355,9 +360,15 @@ func (v *visitor) gives(status int, path string) {
 // acts lists events of the audit log.
 func (s *testSite) acts(q ledger.AuditQuery) []ledger.AuditEvent {
 	s.Helper()
-	acts, err := s.Ledger.AuditLog().List(s.Context(), q)
-	s.must(err)
+	acts := need(s.Ledger.AuditLog().List(s.Context(), q))(s)
 	return acts
+}
+
+// posted posts a form, and returns the page that it leads to.
+func (v *visitor) posted(path string, fields ...string) string {
+	v.Helper()
+	_, body := v.post(path, fields...)
+	return body
 }
 
 // until waits until something is done.
@@ -383,8 +394,7 @@ func (s *testSite) uploaded() ledger.Upload {
 // draftOf is an upload by its id or its path.
 func (s *testSite) draftOf(path string) ledger.Upload {
 	s.Helper()
-	u, err := s.Ledger.Uploads().Find(s.Context(), strings.TrimPrefix(path, "/sheets/"))
-	s.must(err)
+	u := need(s.Ledger.Uploads().Find(s.Context(), strings.TrimPrefix(path, "/sheets/")))(s)
 	return u
 }
 
@@ -485,8 +495,7 @@ func (v *visitor) refused(book *logbook, r route, status int, reason string, hea
 // checkDenials checks that nothing but sign-ins and some denials is in the audit log.
 func (s *testSite) checkDenials() {
 	s.Helper()
-	acts, err := s.Ledger.AuditLog().List(s.Context(), ledger.AuditQuery{Limit: 10_000})
-	s.must(err)
+	acts := need(s.Ledger.AuditLog().List(s.Context(), ledger.AuditQuery{Limit: 10_000}))(s)
 	denied := 0
 	for _, a := range acts {
 		switch {
@@ -517,14 +526,12 @@ func (v *visitor) requests(r route, note string, header ...string) int {
 		body.Reset()
 		w := multipart.NewWriter(body)
 		v.must(w.WriteField("note", note))
-		part, err := w.CreateFormFile("file", "a.csv")
-		v.must(err)
-		_, err = part.Write([]byte("Company ID\n1\n"))
+		part := need(w.CreateFormFile("file", "a.csv"))(v)
+		_, err := part.Write([]byte("Company ID\n1\n"))
 		v.must(errors.Join(err, w.Close()))
 		kind = w.FormDataContentType()
 	}
-	req, err := http.NewRequest(r.method(), v.url+r.path()+"?q="+note, body)
-	v.must(err)
+	req := need(http.NewRequest(r.method(), v.url+r.path()+"?q="+note, body))(v)
 	req.Header.Set("Content-Type", kind)
 	for i := 0; i < len(header); i += 2 {
 		if req.Header.Set(header[i], header[i+1]); header[i] == "Host" {
@@ -596,8 +603,7 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 // A page has nothing of its own that a browser would run or load from elsewhere, and
 // each column of a table has a name.
 func TestHeadersAndMarkup(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Roles...)
+	s, v := visit(t, ledger.Roles...)
 	v.page("/")
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -609,13 +615,11 @@ func TestHeadersAndMarkup(t *testing.T) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
-	entries, err := files.ReadDir("templates")
-	s.must(err)
+	entries := need(files.ReadDir("templates"))(s)
 	bad := regexp.MustCompile(`(?i)\sstyle\s*=|\son[a-z]+\s*=|<script>|<style|javascript:|` +
 		`(src|href)="(https?:)?//|<th[^>]*></th>`)
 	for _, e := range entries {
-		content, err := files.ReadFile("templates/" + e.Name())
-		s.must(err)
+		content := need(files.ReadFile("templates/" + e.Name()))(s)
 		if found := bad.Find(content); found != nil {
 			t.Errorf("%s has %q", e.Name(), found)
 		}
@@ -635,8 +639,7 @@ func TestForeignNames(t *testing.T) {
 	s := newSite(t)
 	for host, want := range map[string]int{"evil.example": 421, "127.0.0.1:1": 200, "localhost": 200, "[::1]:80": 200,
 		"127.0.0.1.evil.example": 421} {
-		r, err := http.NewRequest(http.MethodGet, s.url+"/sign-in", nil)
-		s.must(err)
+		r := need(http.NewRequest(http.MethodGet, s.url+"/sign-in", nil))(s)
 		r.Host = host
 		if status, _ := s.nobody().do(r); status != want {
 			t.Errorf("%s: %d, want %d", host, status, want)
@@ -647,9 +650,8 @@ func TestForeignNames(t *testing.T) {
 // A sheet goes the whole way: handed over, corrected in place, quoted, handed in
 // and placed.
 func TestTheWayOfASheet(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Preparer)
 	s.place()
-	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients <b>.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\n"+
 		"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n"+
 		"comp_2,=cmd|'/c calc'!A1,DE,26,ana@example.com\n"+
@@ -677,8 +679,7 @@ func TestTheWayOfASheet(t *testing.T) {
 		"0000")
 	batch := v.submit(path, body)
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		counts, err := s.Ledger.Counts(t.Context(), batch)
-		s.must(err)
+		counts := need(s.Ledger.Counts(t.Context(), batch))(s)
 		if counts[filing.Placed] == 2 && counts[filing.Skipped] == 1 {
 			break
 		}
@@ -708,8 +709,7 @@ func TestTheWayOfASheet(t *testing.T) {
 // What is kept for the next sheet is the mapping that was used in the end, and
 // the box stays as it was ticked.
 func TestKeptMappingIsTheLast(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	_, v := visit(t, ledger.Preparer)
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	const ticked = `name="keep" value="1" checked`
 	path, _ := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
@@ -744,16 +744,14 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	u, err := s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
-	s.must(err)
+	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content)))(s)
 	s.must(s.saveReadOptions(ctx, u, readOptions{User: "bob@example.com"}))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	u, err = s.Ledger.Uploads().Find(ctx, u.ID)
-	s.must(err)
+	u = need(s.Ledger.Uploads().Find(ctx, u.ID))(s)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 1 || !all[0].Prepared {
 		t.Errorf("%+v, %v", all, err)

@@ -75,8 +75,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	var box outbox
 	s, book := loggedSite(t, func(c *Config) { c.Mail = box.mail })
 	owner := s.as(ledger.Roles...)
-	a, err := s.Ledger.Accounts().Find(t.Context(), owner.name)
-	s.must(err)
+	a := need(s.Ledger.Accounts().Find(t.Context(), owner.name))(s)
 	const typed = "a secret in the wrong field"
 	secrets := []string{typed}
 	step := func(message string, want map[string]any, do func()) {
@@ -114,20 +113,17 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	})
 	step("audit event", map[string]any{"what": "account-add", "account": a.ID},
 		makesLink("/settings/accounts", "name", "Leo", "role", "preparer"))
-	leo, err := s.Ledger.Accounts().Find(t.Context(), "leo")
-	s.must(err)
+	leo := need(s.Ledger.Accounts().Find(t.Context(), "leo"))(s)
 	step("audit event", map[string]any{"what": "account-link", "account": a.ID, "object": leo.ID},
 		makesLink("/settings/accounts/"+leo.ID+"/link"))
-	secret, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), leo.ID, time.Hour)
-	s.must(err)
+	secret := need(s.Ledger.Accounts().MakeSignInLink(t.Context(), leo.ID, time.Hour))(s)
 	secrets = append(secrets, secret)
 	guest := s.nobody()
 	step("audit event", map[string]any{"what": "sign-in", "account": leo.ID},
 		func() { guest.send("/enter", url.Values{"link": {secret}}) })
 	guest.send("/enter", url.Values{"link": {secret}})
 	guest.get("/enter?link=" + secret)
-	at, err := url.Parse(s.url)
-	s.must(err)
+	at := need(url.Parse(s.url))(s)
 	for _, c := range append(guest.client.Jar.Cookies(at), owner.client.Jar.Cookies(at)...) {
 		secrets = append(secrets, c.Value)
 	}
@@ -135,8 +131,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/settings/accounts/"+leo.ID, "role", "auditor"))
 	step("audit event", map[string]any{"what": "policy", "account": a.ID}, post("/settings/firm", "second", "1"))
 	step("audit event", map[string]any{"what": "download", "account": a.ID}, func() { owner.get("/calendar.csv") })
-	sessions, err := s.Ledger.Accounts().ListSessions(t.Context(), leo.ID)
-	s.must(err)
+	sessions := need(s.Ledger.Accounts().ListSessions(t.Context(), leo.ID))(s)
 	step("audit event", map[string]any{"what": "session-end", "account": a.ID, "object": leo.ID},
 		post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))
 	if status, body := guest.get("/"); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
@@ -186,8 +181,7 @@ func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker := s.as(ledger.Preparer, ledger.Approver)
-	a, err := s.Ledger.Accounts().Find(t.Context(), asker.name)
-	s.must(err)
+	a := need(s.Ledger.Accounts().Find(t.Context(), asker.name))(s)
 	batch := asker.submit(asker.sheet("clients.csv", someClients))
 	asker.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
 	lines := book.take(t, "access denied")

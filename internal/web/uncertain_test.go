@@ -21,8 +21,7 @@ func (s *testSite) inDoubt(v *visitor, content string) (batch string, rows []led
 	batch = v.submit(v.sheet("doubts <i>.csv", content))
 	s.answered(batch)
 	s.service.ClearFaults()
-	rows, err := s.Ledger.UncertainRows(s.Context(), batch)
-	s.must(err)
+	rows = need(s.Ledger.UncertainRows(s.Context(), batch))(s)
 	if len(rows) == 0 {
 		s.Fatal("no row is uncertain")
 	}
@@ -44,8 +43,7 @@ func (s *testSite) bought(company string) []string {
 
 func (s *testSite) row(id int64) ledger.Row {
 	s.Helper()
-	row, err := s.Ledger.Row(s.Context(), id)
-	s.must(err)
+	row := need(s.Ledger.Row(s.Context(), id))(s)
 	return row
 }
 
@@ -82,9 +80,8 @@ const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Ema
 // A row is marked as placed by its order's id, or as not placed, to the cent;
 // a form that arrives twice counts once.
 func TestSettle(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
-	v := s.as(ledger.Roles...)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 10_000_00, ""))
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
@@ -154,9 +151,8 @@ func TestSettle(t *testing.T) {
 
 // A decision about an older sending resolves nothing.
 func TestStaleDecision(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
-	v := s.as(ledger.Roles...)
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
 	_, page := v.decide(rows[0], "not placed", "")
@@ -176,9 +172,8 @@ func TestStaleDecision(t *testing.T) {
 // Evidence is accepted by one button and a confirmation; what speaks against a decision has
 // to be confirmed as it was shown.
 func TestEvidenceOnThePage(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
-	v := s.as(ledger.Roles...)
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	id := s.bought("comp_1")[0]
 	s.tell(s.service.Advance(t.Context(), id, "filed"))
@@ -217,9 +212,8 @@ func TestEvidenceOnThePage(t *testing.T) {
 
 // A link to a dashboard is asked for by who may, recorded, and nowhere before.
 func TestDashboardLink(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
-	v := s.as(ledger.Roles...)
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	link := fmt.Sprintf("/uncertain/batches/%s/rows/%d/link", batch, rows[0].Number)
 	links := s.service.Books().Requests["POST /auth/magic-link"]
@@ -232,8 +226,7 @@ func TestDashboardLink(t *testing.T) {
 	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
 		t.Errorf("%d links were asked for by looking", got-links)
 	}
-	_, body := v.post(link)
-	v.wants(body, "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
+	v.wants(v.posted(link), "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
 	if h := v.answer.Header; !strings.HasPrefix(h.Get("Refresh"), "0; url=http") ||
 		h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", h)
@@ -249,8 +242,7 @@ func TestDashboardLink(t *testing.T) {
 // Decisions on many rows are checked, shown, and resolve the rows; one with an error
 // resolves none.
 func TestResolveManyRows(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Roles...)
+	s, v := visit(t, ledger.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
@@ -300,18 +292,15 @@ func TestResolveManyRows(t *testing.T) {
 		t.Errorf("looking changed the book: %+v", book)
 	}
 	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "many"}
-	_, shown := v.post(at+"/resolve", form[:2]...)
-	v.wants(shown, "Resolve 2 rows?") // not the plan that was looked at
-	_, body = v.post(at+"/resolve", form...)
-	v.wants(body, "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
+	v.wants(v.posted(at+"/resolve", form[:2]...), "Resolve 2 rows?") // not the plan that was looked at
+	v.wants(v.posted(at+"/resolve", form...), "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
 		rows[1].Reserved.Dollars()+" released")
 	s.becomes(rows[1].ID, filing.Placed)
 	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Reserved ||
 		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {
 		t.Errorf("%+v", book)
 	}
-	_, body = v.post(at+"/resolve", form...)
-	v.wants(body, "already resolved")
+	v.wants(v.posted(at+"/resolve", form...), "already resolved")
 	if acts := s.acts(ledger.AuditQuery{What: "resolve", Of: batch}); len(acts) != 2 {
 		t.Errorf("%+v", acts)
 	}
@@ -325,8 +314,7 @@ func unescaped(text string) string {
 // While a restored ledger is checked, the page says that nothing is sent, and its unchecked
 // rows are not canceled.
 func TestRestoredLedger(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Roles...)
+	s, v := visit(t, ledger.Roles...)
 	batch := v.submit(v.sheet("a.csv", doubtfulClients))
 	if err := s.Ledger.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)

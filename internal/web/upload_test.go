@@ -110,8 +110,7 @@ func TestUploadSignedOut(t *testing.T) {
 
 // What a script uploads is prepared without a look at its page.
 func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
+	s, v := visit(t, ledger.Preparer)
 	_, said := v.script("a.csv",
 		[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "U1")
 	s.until("it is prepared", func() bool { return len(s.draftOf(said["path"]).Quote) > 0 })
@@ -196,16 +195,13 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	if status != http.StatusConflict || strings.Contains(body, "Nothing was ordered") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	before, err := s.Ledger.Uploads().Find(t.Context(), id)
-	s.must(err)
-	_, body = asker.post("/sheets/"+id+"/quote", "version", fmt.Sprint(before.Version))
-	asker.wants(body, "already submitted")
+	before := need(s.Ledger.Uploads().Find(t.Context(), id))(s)
+	asker.wants(asker.posted("/sheets/"+id+"/quote", "version", fmt.Sprint(before.Version)), "already submitted")
 	if now, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil || string(now.Quote) != string(before.Quote) {
 		t.Errorf("it is quoted again while it waits: %v", err)
 	}
 	a := s.as(ledger.Approver)
-	_, after := a.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
-	a.wants(after, "Approved 3 orders")
+	a.wants(a.posted("/batches/"+batch+"/approve", "plan", s.plan(batch)), "Approved 3 orders")
 
 	path, body = asker.sheet("clients.csv", someClients) // once more: it is the batch that is there
 	asker.wants(body, "This spreadsheet was submitted before", "Delete upload")
@@ -219,10 +215,8 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 // A file is refused before it is read while others of the same account are on
 // their way, and where too many sheets lie there that no one submitted.
 func TestUploadsAreBounded(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	account, err := s.Ledger.Accounts().Find(t.Context(), v.name)
-	s.must(err)
+	s, v := visit(t, ledger.Preparer)
+	account := need(s.Ledger.Accounts().Find(t.Context(), v.name))(s)
 	var leave []func()
 	for range uploadsEach {
 		l, ok := s.uploads.take(account.ID)
