@@ -86,8 +86,8 @@ func (s *Site) listActions(v *request) ([]action, error) {
 		return nil, err
 	}
 	back, err := s.sentBackActions(v)
-	return slices.Concat(f.haltActions(v), f.workerActions(v), f.fundsActions(v), approvals, back, f.uncertainActions(v),
-		f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), err
+	return slices.Concat(f.haltActions(v), f.workerActions(v), f.fundsActions(v), approvals, back,
+		f.uncertainActions(v), f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), err
 }
 
 // restoredSteps says how to end the check of a ledger that went back in time.

@@ -398,7 +398,8 @@ func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
 		shown, v.who(), reason)
-	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
+	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.",
+		count(shown.Rows, "row"))
 }
 
 // noteLength is how much of a comment the audit log repeats.

@@ -33,10 +33,12 @@ func TestApproval(t *testing.T) {
 	if strings.Contains(body, `id="approve"`) {
 		t.Error("the asker has the button")
 	}
-	preparer.wants(preparer.page("/batches/"+batch+"/approve"), "Waiting for approval", "Only an approver can approve this batch.")
+	preparer.wants(preparer.page("/batches/"+batch+"/approve"), "Waiting for approval",
+		"Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
-	asker.wants(asker.posted("/batches/"+batch+"/approve", "plan", plan), "so someone else must approve it. Nothing was sent.")
+	asker.wants(asker.posted("/batches/"+batch+"/approve", "plan", plan),
+		"so someone else must approve it. Nothing was sent.")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
 	pages, said := make([]string, len(people)), make([]string, len(people))
@@ -78,7 +80,8 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	v := s.as(ledger.Approver)
 	plan := s.plan(batch)
 	s.must(s.Ledger.Approvals().Request(t.Context(), batch, "what it was before"))
-	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed", "Nothing was sent")
+	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed",
+		"Nothing was sent")
 	v.wants(v.page("/batches/"+batch+"/approve"), `value="`+plan+`"`)
 	counts := need(s.Ledger.Counts(t.Context(), batch))(s)
 	if counts[filing.Ready] != 3 || s.plan(batch) != plan {
@@ -164,14 +167,16 @@ func TestRefusedApproval(t *testing.T) {
 	again := asker.submit(path, body)
 	a.wants(a.page("/batches/"+again+"/approve"), "Leave out &lt;Ada&gt;.", "Approve ")
 
-	a.wants(a.posted("/batches/"+again+"/reject", "comment", "The client left."), "Rejected. 3 rows canceled", "The client left.")
+	a.wants(a.posted("/batches/"+again+"/reject", "comment", "The client left."), "Rejected. 3 rows canceled",
+		"The client left.")
 	a.post("/batches/"+again+"/approve", "plan", s.plan(again))
 	if b, err := s.Ledger.Batch(t.Context(), again); err != nil || !b.Canceled ||
 		b.Approval.State == ledger.ApprovalGiven {
 		t.Errorf("%+v, %v", b, err)
 	}
 	asker.wants(asker.page("/batches/"+again+"/approve"), "rejected it", "The client left.", "Canceled")
-	asker.wants(asker.page("/batches/"+again+"/results.csv"), "not approved by "+a.name+", nothing was sent: The client left.")
+	asker.wants(asker.page("/batches/"+again+"/results.csv"),
+		"not approved by "+a.name+", nothing was sent: The client left.")
 	acts := s.acts(ledger.AuditQuery{What: "reject"})
 	if len(acts) != 1 || acts[0].By != a.name {
 		t.Errorf("%+v", acts)

@@ -128,10 +128,8 @@ func mark(p *panel) string {
 
 // panel is what moves on the page of a batch. It is the same for everybody.
 type panel struct {
-	Batch       ledger.Batch
-	Word, Class string // its state
-	Headline    report.Headline
-	report.Progress
+	batchStatus
+	Batch    ledger.Batch
 	Summary  report.Summary
 	Statuses []report.FilingStatus
 	Stack    stack
@@ -167,16 +165,13 @@ func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
 		return nil, err
 	}
 	p := &panel{
-		Batch:    b,
-		Word:     st.Word,
-		Class:    st.Class,
-		Headline: st.Headline,
-		Progress: st.Progress,
-		Summary:  report.Summary{Batch: b.ID, Figures: f, Filings: filings},
-		Statuses: report.FilingStatuses(filings),
-		Stack:    stackOf(st.Headline.String(), f.Counts),
-		Balance:  facts.Balance,
-		Increase: facts.Increase,
+		batchStatus: st,
+		Batch:       b,
+		Summary:     report.Summary{Batch: b.ID, Figures: f, Filings: filings},
+		Statuses:    report.FilingStatuses(filings),
+		Stack:       stackOf(st.Headline.String(), f.Counts),
+		Balance:     facts.Balance,
+		Increase:    facts.Increase,
 	}
 	for _, h := range st.Holds {
 		p.Holds = append(p.Holds, adviseHold(h, facts))

@@ -194,7 +194,8 @@ func TestControl(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	at := "/batches/" + batch
-	v.wants(v.posted(at+"/pause"), "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
+	v.wants(v.posted(at+"/pause"), "No more rows are sent until someone resumes it", "This batch is paused.",
+		">Resume batch<")
 	v.wants(v.posted(at+"/resume"), "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
 	v.wants(v.posted(at+"/cancel"), "Canceled 3 rows. Placed orders stay placed",
 		`<span class="badge canceled">Canceled</span>`)
@@ -216,7 +217,8 @@ func TestRetry(t *testing.T) {
 	if counts := s.answered(batch); counts[filing.Rejected] != 1 {
 		t.Fatal(counts)
 	}
-	v.wants(v.page("/batches/"+batch), "Send 1 rejected row again", "1 rejected by the filing service, 1 invalid and not sent")
+	v.wants(v.page("/batches/"+batch), "Send 1 rejected row again",
+		"1 rejected by the filing service, 1 invalid and not sent")
 	s.service.ClearFaults()
 	v.wants(v.posted("/batches/"+batch+"/retry", "once", "this one"), "Ready to send again: 1 rejected row.")
 	v.wants(v.posted("/batches/"+batch+"/retry", "once", "this one"), "This was already done")
@@ -271,7 +273,8 @@ func TestCorrectOnce(t *testing.T) {
 	s.answered(correction)
 	v.wants(v.page("/batches/"+batch), `href="/batches/`+correction+`"`, "<b>3</b> placed")
 	v.wants(v.page("/batches/"+correction), `href="/batches/`+batch+`"`, "<b>2</b> placed")
-	v.wants(v.page("/batches/"+batch+"/rows/4"), "This row was corrected.", `href="/batches/`+correction+`/rows/`, `href="?uploaded"`)
+	v.wants(v.page("/batches/"+batch+"/rows/4"), "This row was corrected.", `href="/batches/`+correction+`/rows/`,
+		`href="?uploaded"`)
 	v.wants(v.page("/batches/"+batch+"/rows/4?uploaded"), "two digits")
 	if _, body := v.get("/batches/" + batch + "/rows/2"); strings.Contains(body, "corrected") {
 		t.Errorf("a row that was placed at once:\n%s", body)
@@ -285,7 +288,8 @@ func TestDismissRows(t *testing.T) {
 	batch := s.refused(v)
 	v.wants(v.page("/batches/"+batch), "Dismiss 2 rows</button>")
 	v.answers(http.StatusConflict, "/batches/"+batch+"/dismiss", "rows", "1")
-	v.wants(v.posted("/batches/"+batch+"/dismiss", "rows", "2"), "Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
+	v.wants(v.posted("/batches/"+batch+"/dismiss", "rows", "2"),
+		"Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
 	if _, body := v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
 		t.Errorf("they still need action:\n%s", body)
 	}

@@ -58,18 +58,22 @@ func (a calendarAsk) path(page string) string {
 		"show", show)
 }
 
-// calendarView is the calendar with a filter.
-type calendarView struct {
+// calendarPage is the calendar with a filter.
+type calendarPage struct {
 	Ask     calendarAsk
 	Seasons []ledger.Schedule // that there are to choose from
 	States  []filing.State    // that have a company
 	Broken  map[string]string
 	Due     []schedule.CalendarEntry // of the span
 	Rest    []schedule.CalendarEntry
+	Tabs    tabs
+	Lines   []calendarLine
+	Pager   pager
+	CSV     string
 }
 
-func (s *Site) calendar(v *request, a calendarAsk) (*calendarView, error) {
-	view := &calendarView{Ask: a, Broken: make(map[string]string)}
+func (s *Site) calendar(v *request, a calendarAsk) (*calendarPage, error) {
+	view := &calendarPage{Ask: a, Broken: make(map[string]string)}
 	var err error
 	if view.Seasons, err = s.Ledger.Schedules().List(v.ctx()); err != nil {
 		return nil, err
@@ -108,15 +112,6 @@ func (s *Site) calendar(v *request, a calendarAsk) (*calendarView, error) {
 	return view, nil
 }
 
-// calendarPage is the calendar as it is shown.
-type calendarPage struct {
-	*calendarView
-	Tabs  tabs
-	Lines []calendarLine
-	Pager pager
-	CSV   string
-}
-
 type calendarLine struct {
 	schedule.CalendarEntry
 	Status dueStatus
@@ -134,8 +129,8 @@ func (s *Site) calendarPage(v *request) error {
 	if err != nil {
 		return err
 	}
-	p := new(calendarPage)
-	if p.calendarView, err = s.calendar(v, a); err != nil {
+	p, err := s.calendar(v, a)
+	if err != nil {
 		return err
 	}
 	p.CSV = a.path("/calendar.csv")

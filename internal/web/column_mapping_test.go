@@ -106,27 +106,6 @@ func TestReadingIsRefused(t *testing.T) {
 	}
 }
 
-// A correction is one of a cell of the sheet that was looked at, whichever is
-// read after it.
-func TestCorrectionsStayOnTheirSheet(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
-	header := []string{"Company ID", "User Email", "Filing State", "Filing Year"}
-	path, _ := v.sheet("a.xlsx", s.workbook(nil,
-		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}},
-		[][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
-	wantYear := func(sheet, want string) {
-		t.Helper()
-		v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "sheet", sheet)
-		if got := v.grid(path, "").Rows[0].Cells[3]; got != want {
-			t.Errorf("the year on the sheet %s is %q, want %q", sheet, got, want)
-		}
-	}
-	wantYear("June", "26")
-	v.change(path, `{"id":"%s","cells":[{"row":2,"column":3,"text":"2026","was":"26"}]}`)
-	wantYear("July", "2025")
-	wantYear("June", "2026")
-}
-
 // A sheet of very many columns is shown in part: each offers all of ours.
 func TestWideSheet(t *testing.T) {
 	_, v := visit(t, ledger.Preparer)
@@ -150,7 +129,8 @@ func TestSheetHandedInBefore(t *testing.T) {
 	other, _ := w.sheet("a.csv", content)
 	_, otherBody := w.get(other + "/approve")
 	batch := v.submit(path, body)
-	w.wants(w.posted(other+"/submit", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan")), "already submitted", "Nothing was ordered twice")
+	w.wants(w.posted(other+"/submit", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan")),
+		"already submitted", "Nothing was ordered twice")
 	_, again := w.sheet("a.csv", content)
 	w.wants(again, "was submitted before", `href="/batches/`+batch+`"`)
 	for _, wrong := range []string{"Nothing was sent yet", "Continue to approval", "There is nothing to order"} {

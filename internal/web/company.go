@@ -292,7 +292,8 @@ func (s *Site) recordRenewal(v *request) error {
 	case errors.Is(err, ledger.ErrOrderTaken):
 		return badRequest("The order %s belongs to another row. Nothing was changed.", order)
 	}
-	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.", order)
+	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.",
+		order)
 }
 
 var searchRoutes = []route{

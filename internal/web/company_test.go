@@ -83,7 +83,8 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 		t.Error("someone who is no operator has the form")
 	}
 
-	v.wants(v.posted("/companies/comp_1/subscription", "order", order, "status", "past_due", "note", "the dashboard"), "is past due", "not covered any more: it is past due")
+	v.wants(v.posted("/companies/comp_1/subscription", "order", order, "status", "past_due", "note", "the dashboard"),
+		"is past due", "not covered any more: it is past due")
 	v.wants(v.page("/renewals"), "FL 2027", `href="/companies/comp_1#subscriptions"`, "it is past due")
 	for _, wrong := range [][]string{
 		{"order", order, "status", "lapsed"}, {"order", "order_none", "status", "active"},

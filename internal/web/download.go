@@ -74,8 +74,8 @@ func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 		return err
 	}
 	if found {
-		return v.leadTo("/batches/"+waiting+"/approve", "note", "Corrections of %s wait for approval. They are approved "+
-			"or sent back before others are made.", b.File)
+		return v.leadTo("/batches/"+waiting+"/approve", "note",
+			"Corrections of %s wait for approval. They are approved or sent back before others are made.", b.File)
 	}
 	u, found, err := s.findCorrection(v.ctx(), b, kept.Rows)
 	if err != nil {

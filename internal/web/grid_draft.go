@@ -76,7 +76,9 @@ func (s *Site) withDraft(ctx context.Context, id string, f func(*heldDraft, ledg
 	if err != nil {
 		return err
 	}
-	h, err := s.drafts.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) { return s.readDraft(ctx, u) })
+	h, err := s.drafts.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) {
+		return s.readDraft(ctx, u)
+	})
 	if err != nil {
 		return err
 	}

@@ -341,9 +341,6 @@ func emptyTitle(rule string) string {
 // errNoGroup is returned for a group that is no longer there.
 var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
 
-// errNoColumn is returned for an added column that was taken back.
-var errNoColumn = badRequest("This column is no longer there. Nothing was changed. Refresh the page, then try again.")
-
 var (
 	errLongBulkText = badRequest(
 		"The text is longer than 1,000 characters, the most that many cells can be set to at " +
@@ -491,7 +488,8 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 	column := b.Column
 	if b.Header != "" {
 		if column = e.on.ColumnOf(b.Header); column < 0 {
-			return nil, errNoColumn
+			return nil, badRequest("This column is no longer there. Nothing was changed. Refresh the page, then try " +
+				"again.")
 		}
 	}
 	replace, size := replacer(b), 0

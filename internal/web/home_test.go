@@ -8,7 +8,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
-	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // Home lists what needs action for the role of its reader, and the batches with
@@ -61,24 +60,6 @@ func TestStatusOfBatches(t *testing.T) {
 	st, _, err := s.statusOf(t.Context(), b, ledger.Figures{Counts: c}, 0, fleetFacts{})
 	if s.must(err); st.Word != "Canceled, 2 uncertain" {
 		t.Errorf("%q", st.Word)
-	}
-}
-
-// A schedule that would file nothing needs action.
-func TestActionsOfSchedules(t *testing.T) {
-	s := newSite(t)
-	s.season("old", false, companyListOf("Ada LLC"))
-	v := s.as(ledger.Operator)
-	if _, body := v.get("/balance"); strings.Contains(body, "Check schedule") {
-		t.Error("a schedule that files everything needs action")
-	}
-	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc",
-		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
-	s.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.Ask})
-	s.actionFacts.Delete("")
-	v.wants(v.page("/balance"), "Schedule old would file nothing", `href="/seasons/old">Check schedule</a>`)
-	if _, body := s.as(ledger.Auditor).get("/"); strings.Contains(body, "Check schedule") {
-		t.Error("an auditor is asked to act")
 	}
 }
 

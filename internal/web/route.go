@@ -32,41 +32,30 @@ var (
 
 // ofBatch, ofUpload, ofSchedule and ofAccount serve a route about the batch, the upload, the
 // schedule or the account that its path names.
-func ofBatch(serve func(*Site, *request, ledger.Batch) error) func(*Site, *request) error {
-	return of((*Site).findBatch, serve)
-}
-
-func ofUpload(serve func(*Site, *request, ledger.Upload) error) func(*Site, *request) error {
-	return of((*Site).findUpload, serve)
-}
-
-// ofUnchanged is ofUpload for a form, which changes the version that it was made from.
-func ofUnchanged(serve func(*Site, *request, ledger.Upload) error) func(*Site, *request) error {
-	return of((*Site).findUnchanged, serve)
-}
-
-func ofSchedule(serve func(*Site, *request, ledger.Schedule) error) func(*Site, *request) error {
-	return of((*Site).findSchedule, serve)
-}
-
-func ofAccount(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
-	return of((*Site).findAccount, serve)
-}
+var (
+	ofBatch    = of((*Site).findBatch)
+	ofUpload   = of((*Site).findUpload)
+	ofSchedule = of((*Site).findSchedule)
+	ofAccount  = of((*Site).findAccount)
+	// ofUnchanged is ofUpload for a form, which changes the version that it was made from.
+	ofUnchanged = of((*Site).findUnchanged)
+)
 
 // ofReader is ofAccount for the reader's own account.
 func ofReader(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
 	return func(s *Site, v *request) error { return serve(s, v, v.session.Account) }
 }
 
-func of[T any](
-	find func(*Site, *request) (T, error), serve func(*Site, *request, T) error,
-) func(*Site, *request) error {
-	return func(s *Site, v *request) error {
-		found, err := find(s, v)
-		if err != nil {
-			return err
+// of returns a function that makes handlers of what find finds.
+func of[T any](find func(*Site, *request) (T, error)) func(func(*Site, *request, T) error) func(*Site, *request) error {
+	return func(serve func(*Site, *request, T) error) func(*Site, *request) error {
+		return func(s *Site, v *request) error {
+			found, err := find(s, v)
+			if err != nil {
+				return err
+			}
+			return serve(s, v, found)
 		}
-		return serve(s, v, found)
 	}
 }
 

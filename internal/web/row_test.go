@@ -35,7 +35,8 @@ func TestRowPage(t *testing.T) {
 	if strings.Contains(body, `rel="prev"`) {
 		t.Error("a row before the first")
 	}
-	v.wants(v.page("/batches/"+batch+"/rows/3"), "The filing stopped, exception 482", "a report of an earlier year has a problem",
+	v.wants(v.page("/batches/"+batch+"/rows/3"), "The filing stopped, exception 482",
+		"a report of an earlier year has a problem",
 		"cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
 	_, body = v.get("/batches/" + batch + "/rows/4")
 	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
@@ -80,11 +81,11 @@ func TestRowPage_BoughtInPart(t *testing.T) {
 	v := s.as(ledger.Roles...)
 	batch := v.submit(v.sheet("a.csv", "Company ID,Filing State,User Email,Order Registered Agent,Order EIN,"+
 		"Business Category,Business Purpose,Application Reason,Vehicle 55k Pounds,Gambling Wagering,File Form 720,"+
-		"Alcohol Tobacco Firearms,File Form 944,Is W2 Expected,Responsible Party First Name,Responsible Party Last Name,"+
-		"Responsible Party Title,Responsible Party SSN,"+
-		"Responsible Party Phone Number,Responsible Party Is Foreign\n"+
-		"comp_1,DE,ana@example.com,yes,yes,Consulting,Bookkeeping for small firms,Started a new business,no,no,no,no,no,"+
-		"no,Ana,Silva,Managing Member,078-05-1120,(302) 555-0142,no\n"))
+		"Alcohol Tobacco Firearms,File Form 944,Is W2 Expected,Responsible Party First Name,"+
+		"Responsible Party Last Name,Responsible Party Title,Responsible Party SSN,Responsible Party Phone Number,"+
+		"Responsible Party Is Foreign\n"+
+		"comp_1,DE,ana@example.com,yes,yes,Consulting,Bookkeeping for small firms,Started a new business,"+
+		"no,no,no,no,no,no,Ana,Silva,Managing Member,078-05-1120,(302) 555-0142,no\n"))
 	s.answered(batch)
 	row := need(s.Ledger.RowNumbered(t.Context(), batch, 2))(s)
 	if row.Result != filing.Rejected || row.Spent.IsZero() || row.Spent == row.Cost {

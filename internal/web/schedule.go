@@ -357,8 +357,9 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		return v.leadTo(schedulePath(se.Name)+"/fire", "warn", "The plan changed: now %s for %s. The schedule did not run. Review the "+
-			"plan, then run it.", count(p.Plan.Filings, "order"), p.Plan.Total())
+		return v.leadTo(schedulePath(se.Name)+"/fire", "warn",
+			"The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
+			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
 	// A run that has begun is finished even if the browser leaves.
 	f, err := s.Seasons.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
@@ -368,7 +369,8 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	case errors.Is(err, schedule.ErrRunning):
 		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case p.Waits:
-		return v.done(err, runPath(se.Name, f), "The schedule ran. Its batch waits for approval; nothing is sent before.")
+		return v.done(err, runPath(se.Name, f),
+			"The schedule ran. Its batch waits for approval; nothing is sent before.")
 	}
 	return v.done(err, runPath(se.Name, f), "The schedule ran. The orders are being placed.")
 }

@@ -156,7 +156,8 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 		o.FilingYear != "this" {
 		t.Errorf("%+v %+v", se, o)
 	}
-	v.wants(v.page("/seasons"), "every year on January 15, America/New_York", "clients.csv", "each run waits for approval")
+	v.wants(v.page("/seasons"), "every year on January 15, America/New_York", "clients.csv",
+		"each run waits for approval")
 	if status, body := send(companyListOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
@@ -335,33 +336,31 @@ func TestCalendar(t *testing.T) {
 // The firm's time zone is one of the list, and an operator sets it.
 func TestFirmZone(t *testing.T) {
 	s, v := visit(t, ledger.Operator)
-	v.wants(v.posted("/settings/zone", "zone", "America/Denver"), "is America/Denver", "<option selected>America/Denver</option>")
+	v.wants(v.posted("/settings/zone", "zone", "America/Denver"), "is America/Denver",
+		"<option selected>America/Denver</option>")
 	v.answers(http.StatusUnprocessableEntity, "/settings/zone", "zone", "Mars")
 	if _, body := s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
 		t.Error("an approver sets the time zone")
 	}
 }
 
-// A schedule that was good when it was added and files nothing at its next run says
-// so in red, on its page and in the list.
+// A schedule that was good when it was added and files nothing at its next run says so on its page,
+// in the list and among the actions of those who can correct it.
 func TestAScheduleThatFilesNothingLater(t *testing.T) {
-	s := newSite(t)
+	s, v := visit(t, ledger.Operator)
 	s.season("de", false, companyListOf("Ada LLC"))
-	v := s.as(ledger.Operator)
-	_, body := v.get("/seasons/de")
-	if strings.Contains(body, "would file nothing") {
-		t.Fatalf("%s", body)
-	}
-	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
-		t.Errorf("%+v, %v", problems, err)
+	for _, path := range []string{"/seasons/de", "/balance"} {
+		if strings.Contains(v.page(path), "would file nothing") {
+			t.Errorf("%s says that a schedule that files everything files nothing", path)
+		}
 	}
 	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc",
 		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
 	s.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.Ask})
-	problems, err := s.Seasons.Problems(t.Context())
-	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].Schedule != "de" {
-		t.Fatalf("%+v, %v", problems, err)
-	}
 	v.wants(v.page("/seasons"), "Files nothing.", "Bea LLC")
 	v.wants(v.page("/seasons/de"), "This schedule would file nothing.", "Upload a corrected company list")
+	v.wants(v.page("/balance"), "Schedule de would file nothing", `href="/seasons/de">Check schedule</a>`)
+	if strings.Contains(s.as(ledger.Auditor).page("/"), "Check schedule") {
+		t.Error("an auditor is asked to act")
+	}
 }

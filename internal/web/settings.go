@@ -151,7 +151,8 @@ func (s *Site) tryNotices(v *request) error {
 func (s *Site) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
 	err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape)
-	return v.done(err, "/settings", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
+	return v.done(err, "/settings",
+		"Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }
 
 // backupFacts describes the daily backups of the ledger.

@@ -48,7 +48,8 @@ func TestSetup(t *testing.T) {
 		}
 		v.wants(body, want, `value="https://api.example.com/v1"`)
 	}
-	v.wants(v.posted("/setup", "once", "S1", "address", " https://api.example.com/v1/ ", "key", " sk_test_a "), "The filing service is set up for test orders of Harbor Accounting.")
+	v.wants(v.posted("/setup", "once", "S1", "address", " https://api.example.com/v1/ ", "key", " sk_test_a "),
+		"The filing service is set up for test orders of Harbor Accounting.")
 
 	// A live key is saved by someone who has confirmed what it means. It stands on no page.
 	status, body := v.post("/setup", "address", "https://api.example.com/v1", "key", "sk_live_b")

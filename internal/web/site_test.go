@@ -744,7 +744,8 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content)))(s)
+	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"},
+		strings.NewReader(content)))(s)
 	s.must(s.saveReadOptions(ctx, u, readOptions{User: "bob@example.com"}))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))

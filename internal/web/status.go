@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -21,8 +20,8 @@ import (
 type batchStatus struct {
 	Word, Class string
 	Headline    report.Headline
-	Progress    report.Progress
-	Holds       []jobs.Hold
+	report.Progress
+	Holds []jobs.Hold
 }
 
 // fleetFacts is what decides about the rows of every batch.
@@ -107,7 +106,7 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 	case b.Approval.State == ledger.ApprovalNeeded && left > 0:
 		return "Waiting for approval", "waiting"
 	case moves && h.Remaining > 0:
-		return "Placing, " + timeLeft(h.Remaining), "running"
+		return "Placing, " + report.Spell(h.Remaining) + " left", "running"
 	case moves:
 		return "Placing", "running"
 	case left > 0 && h.Held != "":
@@ -126,17 +125,6 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 		return "Filing exception", "attention"
 	}
 	return "Done", "finished"
-}
-
-// timeLeft is the time left, short enough for a table.
-func timeLeft(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s left", max(1, int(d.Seconds())))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min left", int(d.Round(time.Minute).Minutes()))
-	}
-	return fmt.Sprintf("%d h left", int(d.Round(time.Hour).Hours()))
 }
 
 // meters measure how fast the rows of batches are placed, for all pages that show

@@ -293,8 +293,9 @@ func TestResolveManyRows(t *testing.T) {
 	}
 	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "many"}
 	v.wants(v.posted(at+"/resolve", form[:2]...), "Resolve 2 rows?") // not the plan that was looked at
-	v.wants(v.posted(at+"/resolve", form...), "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
-		rows[1].Reserved.Dollars()+" released")
+	v.wants(v.posted(at+"/resolve", form...),
+		"Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
+			rows[1].Reserved.Dollars()+" released")
 	s.becomes(rows[1].ID, filing.Placed)
 	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Reserved ||
 		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {

@@ -111,8 +111,8 @@ func (s *Site) mayKeep(v *request) error {
 		return badRequest("You have %d uploads that are not submitted. Nothing was saved. Delete those that you no "+
 			"longer need, then upload this file again.", n)
 	case size >= max(keptBytes, 2*s.MaxUpload):
-		return badRequest("Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you no "+
-			"longer need, then upload this file again.", size>>20)
+		return badRequest("Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you "+
+			"no longer need, then upload this file again.", size>>20)
 	}
 	return nil
 }
@@ -390,8 +390,8 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 		case err != nil:
 			return err
 		}
-		return v.leadTo("/sheets/"+u.ID+"/approve", "warn", "The cost changed to %s. Nothing was sent. Review the cost "+
-			"summary, then submit again.", q.TotalText())
+		return v.leadTo("/sheets/"+u.ID+"/approve", "warn",
+			"The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.", q.TotalText())
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
@@ -400,8 +400,8 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 	}
 	said := "Submitted. The orders are being placed."
 	if waits {
-		said = "Submitted for approval. Nothing is sent before it is approved. Approvers see it under actions needed, " +
-			"and get a message with a link where notifications are set up."
+		said = "Submitted for approval. Nothing is sent before it is approved. Approvers see it under actions " +
+			"needed, and get a message with a link where notifications are set up."
 	}
 	return v.done(err, "/batches/"+u.Batch, "%s", said)
 }
@@ -429,8 +429,8 @@ func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
 	}
 	submitted, err := s.isOpen(v.ctx(), u.Batch)
 	if submitted {
-		return v.done(err, "/batches/"+u.Batch, "Deleted the upload %s. Its batch was submitted before and is not changed.",
-			u.File)
+		return v.done(err, "/batches/"+u.Batch,
+			"Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
 	}
 	return v.done(err, "/", "Deleted %s. Nothing was ordered from it.", u.File)
 }
