@@ -185,6 +185,7 @@ func judge(header, text string, year int) verdict {
 }
 
 func (k remarkKind) judge(header, text string, year int) verdict {
+	text = text[:min(len(text), maxJudgedText)]
 	if k == nameRemark || k == newNameRemark {
 		return k.judgeName(text)
 	}
@@ -509,7 +510,8 @@ func (c *checker) verdictOf(m remark) verdict {
 }
 
 const (
-	maxRemark = 60   // characters of a text that a message quotes and --include needs
-	maxJudged = 1000 // texts that are judged once
-	maxBeside = 1000 // characters of a text that a workbook of ours keeps
+	maxRemark     = 60   // characters of a text that a message quotes and --include needs
+	maxJudged     = 1000 // texts that are judged once
+	maxJudgedText = 8000 // bytes of a text that are judged: the expressions take time
+	maxBeside     = 1000 // characters of a text that a workbook of ours keeps
 )
