@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -28,17 +27,16 @@ func (a *app) showForecast(f *schedule.Forecast) error {
 	}
 	if len(f.Runs) > 0 {
 		fmt.Fprintln(a.out)
-		table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "RUN\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT\n")
-		for _, run := range f.Runs {
-			short := "-"
-			if run.Short > 0 {
-				short = run.Short.Dollars()
-			}
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", run.Date, run.Schedule, run.Orders, run.Cost,
-				run.Needed.Dollars(), short)
-		}
-		if err := table.Flush(); err != nil {
+		if err := (list[schedule.RunCost]{
+			columns: "RUN\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT",
+			cells: func(run schedule.RunCost) []any {
+				short := "-"
+				if run.Short > 0 {
+					short = run.Short.Dollars()
+				}
+				return []any{run.Date, run.Schedule, run.Orders, run.Cost, run.Needed.Dollars(), short}
+			},
+		}).print(a, f.Runs, false); err != nil {
 			return err
 		}
 	}

@@ -85,11 +85,8 @@ func (r *resolver) checkRestored(ctx context.Context, o restoredOptions, since t
 	}
 	r.say("The ledger went back in time (%s). Orders sent since %s may be missing. Nothing is sent.",
 		check.Halted.Note, localTimeZone(check.Since))
-	switch {
-	case o.end:
-		return r.endCheck(ctx, check)
-	case o.nothingSent:
-		return r.endUnsent(ctx, check)
+	if o.end || o.nothingSent {
+		return r.endCheck(ctx, o, check)
 	}
 	return r.markRestored(ctx, check)
 }
@@ -143,35 +140,29 @@ func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) 
 	return nil
 }
 
-// endCheck ends the check after every row was checked.
-func (r *resolver) endCheck(ctx context.Context, check ledger.RestoreCheck) error {
-	r.warn([]string{"What was ordered between " + localTimeZone(check.Since) + " and " +
-		localTimeZone(check.Halted.Since) + " and is ordered again later is bought a second time: spreadsheets that " +
-		"are submitted again, rejected or canceled rows that are retried, schedules that run again"})
-	if err := r.ask(ctx, r.yes, "Were all spreadsheets, retries and schedule runs of that time repeated?",
-		"Nothing was changed."); err != nil {
+// endCheck ends the check: after every row was checked, or keeping every row ready
+// because no order was sent.
+func (r *resolver) endCheck(ctx context.Context, o restoredOptions, check ledger.RestoreCheck) error {
+	warning := "What was ordered between " + localTimeZone(check.Since) + " and " + localTimeZone(check.Halted.Since) +
+		" and is ordered again later is bought a second time: spreadsheets that are submitted again, rejected or " +
+		"canceled rows that are retried, schedules that run again"
+	question := "Were all spreadsheets, retries and schedule runs of that time repeated?"
+	end, note := r.ledger.Restores().End, check.Halted.Note
+	if o.nothingSent {
+		warning = "Ready rows will be sent. If a process that has ended already sent one, it is bought twice"
+		question = "Send orders again?"
+		end, note = r.ledger.Restores().EndUnsent, note+"; no order was sent since"
+	}
+	r.warn([]string{warning})
+	if err := r.ask(ctx, r.yes, question, "Nothing was changed."); err != nil {
 		return err
 	}
-	err := r.ledger.Restores().End(withAudit(ctx, "end-restored", "", check.Halted.Note))
+	err := end(withAudit(ctx, "end-restored", "", note))
 	if errors.Is(err, ledger.ErrUnchecked) {
 		return errors.New("rows are left to check: importer resolve restored. Nothing was changed")
 	}
 	if err != nil {
 		return fmt.Errorf("%w. Nothing was changed", err)
-	}
-	fmt.Fprintln(r.out, "Orders are sent again.")
-	return nil
-}
-
-// endUnsent ends the check and keeps every row ready.
-func (r *resolver) endUnsent(ctx context.Context, check ledger.RestoreCheck) error {
-	r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice"})
-	if err := r.ask(ctx, r.yes, "Send orders again?", "Nothing was changed."); err != nil {
-		return err
-	}
-	if err := r.ledger.Restores().EndUnsent(withAudit(ctx, "end-restored", "",
-		check.Halted.Note+"; no order was sent since")); err != nil {
-		return err
 	}
 	fmt.Fprintln(r.out, "Orders are sent again.")
 	return nil

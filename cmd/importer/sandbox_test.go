@@ -271,43 +271,32 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 		if path, ok := strings.CutPrefix(name, "GET "); ok {
 			return strconv.Itoa(books.Lookups["/v1"+path]), true
 		}
-		all := 0
-		for _, n := range books.Requests {
-			all += n
+		counted := map[string]int{
+			"orders":            len(books.Orders),
+			"items":             len(books.Items()),
+			"duplicates":        len(books.Duplicates()),
+			"posts":             books.Requests["POST /orders"],
+			"patches":           books.Requests["PATCH /companies/{id}"],
+			"created-companies": books.Requests["POST /companies"],
+			"created-users":     books.Requests["POST /users"],
+			"402":               books.Refused[402],
+			"requests":          0,
+			"changes":           0,
+		}
+		for endpoint, times := range books.Requests {
+			counted["requests"] += times
+			if !strings.HasPrefix(endpoint, "GET ") {
+				counted["changes"] += times
+			}
 		}
 		switch name {
-		case "orders":
-			return strconv.Itoa(len(books.Orders)), true
-		case "items":
-			return strconv.Itoa(len(books.Items())), true
-		case "duplicates":
-			return strconv.Itoa(len(books.Duplicates())), true
 		case "charged":
 			return money.Cents(books.Charged).String(), true
 		case "balance":
 			return money.Cents(books.Balance).String(), true
-		case "posts":
-			return strconv.Itoa(books.Requests["POST /orders"]), true
-		case "patches":
-			return strconv.Itoa(books.Requests["PATCH /companies/{id}"]), true
-		case "created-companies":
-			return strconv.Itoa(books.Requests["POST /companies"]), true
-		case "changes":
-			n := 0
-			for endpoint, times := range books.Requests {
-				if !strings.HasPrefix(endpoint, "GET ") {
-					n += times
-				}
-			}
-			return strconv.Itoa(n), true
-		case "created-users":
-			return strconv.Itoa(books.Requests["POST /users"]), true
-		case "requests":
-			return strconv.Itoa(all), true
-		case "402":
-			return strconv.Itoa(books.Refused[402]), true
 		}
-		return "", false
+		n, known := counted[name]
+		return strconv.Itoa(n), known
 	}
 }
 

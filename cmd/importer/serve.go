@@ -363,10 +363,8 @@ func greeting(ctx context.Context, scheme string, addr net.Addr,
 	case len(known) == 0:
 		text += "; no signing secret yet. To register an endpoint: importer webhooks create --url https://HOST" +
 			webhook.Path
-	case len(known) == 1:
-		text += " with one signing secret."
 	default:
-		text += fmt.Sprintf(" with %d signing secrets.", len(known))
+		text += " with " + count(len(known), "signing secret") + "."
 	}
 	return text
 }

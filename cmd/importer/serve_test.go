@@ -78,15 +78,13 @@ func TestGreeting(t *testing.T) {
 		want    string
 	}{
 		{"http", here, []string{"a"}, nil,
-			"Events are received at http://127.0.0.1:8080/webhooks/filing with one signing secret."},
+			"Events are received at http://127.0.0.1:8080/webhooks/filing with 1 signing secret."},
 		{"http", here, nil, nil, "Events are received at http://127.0.0.1:8080/webhooks/filing; no signing secret " +
 			"yet. To register an endpoint: " +
 			"importer webhooks create --url https://HOST/webhooks/filing"},
 		{"http", everywhere, []string{"a", "b"}, nil,
 			"Events are received at http://127.0.0.1:8080/webhooks/filing (not encrypted; put it behind a proxy with " +
 				"a certificate) with 2 signing secrets."},
-		{"https", everywhere, []string{"a"}, nil,
-			"Events are received at https://127.0.0.1:8080/webhooks/filing with one signing secret."},
 		{"http", here, []string{"a"}, errors.New("no key"),
 			"Events are received at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
 	} {

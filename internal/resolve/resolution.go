@@ -344,19 +344,16 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			return "", err
 		}
 		return s.created(ctx, row, r.company.ID)
-	case r.CompanyID != "":
-		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
-				row.Number, r.CompanyID, row.Reserved.Dollars()),
-			decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
-				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
-				"marked as placed by "+by+"; the new company is "+r.CompanyID)
 	}
 	said := fmt.Sprintf("Row %d is marked as placed. %s is spent.", row.Number, row.Reserved.Dollars())
-	if row.Request.Order.Formation != nil && row.Company != "" {
-		return said, decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, row.Company,
-			ledger.FormedClaims(&row.Request.Order, row.Company), "marked as placed by "+by)
-	}
 	if row.Request.Order.Formation != nil {
+		if company := cmp.Or(r.CompanyID, row.Company); company != "" {
+			return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
+					row.Number, company, row.Reserved.Dollars()),
+				decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, company,
+					ledger.FormedClaims(&row.Request.Order, company),
+					"marked as placed by "+by+"; the new company is "+company)
+		}
 		said += fmt.Sprintf(
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
