@@ -73,7 +73,8 @@ func (a *app) restore(ctx context.Context, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	kept, err := backup.Restore(withAudit(ctx, "restore", "", filepath.Base(name)), name, env.LedgerDir(), func(c ledger.Copy) error {
+	audited := withAudit(ctx, "restore", "", filepath.Base(name))
+	kept, err := backup.Restore(audited, name, env.LedgerDir(), func(c ledger.Copy) error {
 		if err := c.CheckOwner(env.Owner()); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func TestGuideShowsTheDemo(t *testing.T) {
 	if err := a.demo(t.Context(), "bulkfiling-demo"); err != nil {
 		t.Fatal(err)
 	}
-	differs := regexp.MustCompile(`(?m)^ +\d+  (placed|ready)|[\d,.]+ spent|\d+ orders? refused|(batch|resume) [0-9a-f]{16}`)
+	differs := regexp.MustCompile(
+		`(?m)^ +\d+  (placed|ready)|[\d,.]+ spent|\d+ orders? refused|(batch|resume) [0-9a-f]{16}`)
 	mask := func(s string) []string {
 		return strings.Split(strings.TrimSpace(differs.ReplaceAllString(s, "N")), "\n")
 	}

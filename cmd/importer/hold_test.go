@@ -40,14 +40,16 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 	}{
 		"paused": {func(t *testing.T, l *ledger.Ledger) error { return l.PauseBatch(t.Context(), "b") },
 			"This batch is paused. To resume it: importer resume b."},
-		"approval": {func(t *testing.T, l *ledger.Ledger) error { return l.Approvals().Request(t.Context(), "b", "plan") },
-			"This batch is waiting for approval. Approve it on the page or with importer approve b."},
+		"approval": {func(t *testing.T, l *ledger.Ledger) error {
+			return l.Approvals().Request(t.Context(), "b", "plan")
+		}, "This batch is waiting for approval. Approve it on the page or with importer approve b."},
 		"key": {func(t *testing.T, l *ledger.Ledger) error {
 			return l.Fleet().RecordKeyRefused(t.Context(), "unknown key")
 		},
 			"The filing service refuses the API key (unknown key). Correct FILING_API_KEY and run again."},
-		"Retry-After": {func(t *testing.T, l *ledger.Ledger) error { return l.Fleet().RecordBusy(t.Context(), time.Hour) },
-			"The filing service asked for a pause. Sending starts again at "},
+		"Retry-After": {func(t *testing.T, l *ledger.Ledger) error {
+			return l.Fleet().RecordBusy(t.Context(), time.Hour)
+		}, "The filing service asked for a pause. Sending starts again at "},
 		"queue": {func(t *testing.T, l *ledger.Ledger) error {
 			return l.Fleet().SetHold(t.Context(), `{"reason":"redis","text":"The queue's Redis is down."}`)
 		}, "The queue's Redis is down."},
@@ -67,7 +69,10 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 					Product: filing.AnnualReport,
 					User:    filing.UserRef{ID: "user_1"},
 					Company: filing.CompanyRef{Ref: "comp_1"},
-					Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+					Order: filing.Order{
+						FilingState:  "DE",
+						AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"},
+					},
 				},
 			}}))
 			must(t, l.OpenBatch(t.Context(), "b"))

@@ -348,7 +348,8 @@ func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
 		_, ofService := errors.AsType[*filingapi.Error](err)
 		passes := ofService && ctx.Err() == nil && !errors.Is(err, filingapi.ErrKeyRefused) &&
 			!errors.Is(err, filingapi.ErrNotFound) && !errors.Is(err, filingapi.ErrRefused)
-		return fmt.Sprintf("%s is not responding: %s. Retrying%s.", r.env.BaseURL, r.client.LastError(), r.retrying()), passes
+		return fmt.Sprintf("%s is not responding: %s. Retrying%s.", r.env.BaseURL, r.client.LastError(),
+			r.retrying()), passes
 	}, func() error { return ask(ctx) })
 	answered, ofService := errors.AsType[*filingapi.Error](err)
 	switch {

@@ -36,7 +36,7 @@ controls with an example of each key.`,
 					cells:   func(c sandbox.Action) []any { return []any{c.Name, c.Help, c.Fields} },
 				}.print(a, sandbox.Actions, false)
 			}
-			if !slices.ContainsFunc(sandbox.Actions, func(action sandbox.Action) bool { return action.Name == args[0] }) {
+			if !slices.ContainsFunc(sandbox.Actions, func(a sandbox.Action) bool { return a.Name == args[0] }) {
 				return usage("the sandbox has no control %s: importer sandbox do lists them", args[0])
 			}
 			body, err := actionBody(args[1:])

@@ -137,7 +137,8 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer start(ctx, w.env.Scheduler(l, client, w.log).Run)()
 	w.health.setPhase(placing)
-	w.log.Info("worker started", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", metrics.ReadBuild().Version)
+	w.log.Info("worker started", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version",
+		metrics.ReadBuild().Version)
 	outdated := w.awaitEnd(ctx, l)
 
 	w.health.setPhase(draining)
