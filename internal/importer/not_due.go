@@ -25,8 +25,7 @@ func (c *checker) warnNotDue(r *filing.Request) {
 	rule, why := "", ""
 	switch {
 	case due.Verdict == season.NotRequired:
-		line, _ := season.Builtin().NotRequired(facts)
-		rule, why = "not-required", line.NotRequiredText(facts)
+		rule, why = "not-required", facts.NotRequiredText()
 	case due.Verdict == season.NotThisYear:
 		rule, why = "not-this-year", fmt.Sprintf(
 			"%s has no report of %d: %s",

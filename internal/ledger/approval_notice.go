@@ -133,13 +133,8 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 // mailTo is where messages to a person go, by the name of their account.
 func (db *database) mailTo(ctx context.Context, q querier, name string) ([]string, error) {
 	a, err := (Accounts{db}).account(ctx, q, name)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case a.Disabled || a.Email == "":
+	if errors.Is(err, ErrNotFound) || a.Disabled || a.Email == "" {
 		return nil, nil
 	}
-	return []string{a.Email}, nil
+	return []string{a.Email}, err
 }

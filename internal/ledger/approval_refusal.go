@@ -56,6 +56,22 @@ func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err 
 	return a, nil
 }
 
+// refuse checks the comment of an approver who does not approve, carries out what that
+// means, and rations the funds anew. It returns ErrNoComment.
+func (l Approvals) refuse(ctx context.Context, comment string,
+	refuses func(tx *sql.Tx, comment string) error) error {
+	comment, err := checkComment(comment)
+	if err != nil {
+		return err
+	}
+	return l.change(ctx, func(tx *sql.Tx, c *control) error {
+		if err := refuses(tx, comment); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
+	})
+}
+
 // wasSent matches the batches with a row that was sent, or has its result.
 const wasSent = `EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id
 	AND (r.tries > 0 OR r.result NOT IN ('ready', 'invalid', 'skipped')))`
@@ -83,11 +99,7 @@ func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) 
 // returns ErrNoComment, ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready,
 // ErrCorrected and ErrNoDraft.
 func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
-	comment, err := checkComment(comment)
-	if err != nil {
-		return err
-	}
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *sql.Tx, comment string) error {
 		a, err := waiting(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -131,12 +143,8 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			toMillis(l.now())); err != nil {
 			return err
 		}
-		if err := l.notifyRefused(ctx, tx, batch, a, NotifySentBack, by, comment); err != nil {
-			return err
-		}
-		return l.ration(ctx, tx, c)
-	})
-	return wrap("send batch "+batch+" back", err)
+		return l.notifyRefused(ctx, tx, batch, a, NotifySentBack, by, comment)
+	}))
 }
 
 // refusedText is the message of a row that an approver did not approve.
@@ -148,10 +156,7 @@ func refusedText(by, reason string) string {
 // its results say. Rows that were sent stay as they are. It returns the number of
 // canceled rows, and ErrNoComment, ErrNotFound, ErrNoApprovalNeeded and ErrNotOpen.
 func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
-	if reason, err = checkComment(reason); err != nil {
-		return 0, err
-	}
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err = l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
 		a, err := waiting(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -170,10 +175,7 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 		if err := l.dropDrafts(ctx, tx, batch); err != nil {
 			return err
 		}
-		if err := l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason); err != nil {
-			return err
-		}
-		return l.ration(ctx, tx, c)
+		return l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reject batch %s: %w", batch, err)
@@ -201,11 +203,7 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 // rows wait by now, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst,
 // ErrUnchecked and ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
-	reason, err := checkComment(reason)
-	if err != nil {
-		return err
-	}
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return wrap("reject the costs of batch "+batch, l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}
@@ -230,10 +228,6 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		if err != nil {
 			return err
 		}
-		if err := l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason); err != nil {
-			return err
-		}
-		return l.ration(ctx, tx, c)
-	})
-	return wrap("reject the costs of batch "+batch, err)
+		return l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason)
+	}))
 }

@@ -139,13 +139,19 @@ func (r *chargeReader) read() (err error) {
 	}
 	defer r.tx.Rollback()
 	for last := int64(0); ; {
-		found, err := r.tx.QueryContext(r.ctx, `SELECT r.id, r.batch, r.number, r.cells, r.request, r.company, b.fields
+		found, err := list[rawCharge](r.ctx, r.tx, "read the rows", `SELECT r.id, r.batch, r.number, r.cells, r.request,
+				r.company, b.fields
 			FROM rows r JOIN batches b ON b.id = r.batch WHERE r.id > $1 AND EXISTS (SELECT 1 FROM entries e
 				WHERE e.row = r.id AND e.kind = 'post' AND e.at >= $2 AND e.at < $3)
 			ORDER BY r.id LIMIT $4`, last, toMillis(r.from), toMillis(r.to), pageSize)
-		rows, err := collect(found, err, scanChargedRow)
-		if err != nil || len(rows) == 0 {
+		if err != nil || len(found) == 0 {
 			return err
+		}
+		rows := make([]*chargedRow, len(found))
+		for i, raw := range found {
+			if rows[i], err = raw.row(); err != nil {
+				return err
+			}
 		}
 		if err := r.addFacts(rows); err != nil {
 			return err
@@ -157,16 +163,21 @@ func (r *chargeReader) read() (err error) {
 	}
 }
 
-func scanChargedRow(scan func(...any) error) (*chargedRow, error) {
-	row := &chargedRow{}
+// rawCharge is a row with charges as it is stored.
+type rawCharge struct {
+	ID                    int64
+	Batch, Cells, Company string
+	Number                int
+	Request               []byte
+	Fields                []string
+}
+
+func (raw *rawCharge) row() (*chargedRow, error) {
+	row := &chargedRow{id: raw.ID, model: Charge{Batch: raw.Batch, Number: raw.Number}}
 	m := &row.model
-	var cells, request, company, fields string
-	if err := scan(&row.id, &m.Batch, &m.Number, &cells, &request, &company, &fields); err != nil {
-		return nil, err
-	}
-	if request != "" {
+	if len(raw.Request) > 0 {
 		var q filing.Request
-		if err := json.Unmarshal([]byte(request), &q); err != nil {
+		if err := json.Unmarshal(raw.Request, &q); err != nil {
 			return nil, fmt.Errorf("read the request of row %d: %w", row.id, err)
 		}
 		m.Company, m.ref, m.State = q.LegalName(), q.Company.Ref, string(q.Order.FilingState)
@@ -174,21 +185,15 @@ func scanChargedRow(scan func(...any) error) (*chargedRow, error) {
 			m.Year = q.Order.AnnualReport.FilingYear
 		}
 	}
-	m.ref = cmp.Or(m.ref, company)
-	var columns []string
-	if fields != "" {
-		if err := json.Unmarshal([]byte(fields), &columns); err != nil {
-			return nil, fmt.Errorf("read the fields of batch %s: %w", m.Batch, err)
-		}
-	}
-	texts := cellTexts(cells)
+	m.ref = cmp.Or(m.ref, raw.Company)
+	texts := cellTexts(raw.Cells)
 	for field, text := range map[string]*string{
 		clientField: &m.Client,
 		"matter":    &m.Matter,
 		"billTo":    &m.BillTo,
 		"reference": &m.Reference,
 	} {
-		if i := slices.Index(columns, field); i >= 0 && i < len(texts) {
+		if i := slices.Index(raw.Fields, field); i >= 0 && i < len(texts) {
 			*text = strings.Join(strings.Fields(texts[i]), " ")
 		}
 	}

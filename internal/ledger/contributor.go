@@ -84,11 +84,8 @@ func person(name string) string { return cmp.Or(folded(name), name) }
 
 // linkMakers lists others through whose links an account signed in last.
 func linkMakers(ctx context.Context, q querier, name string) ([]string, error) {
-	a, err := find[Account](ctx, q, ErrNotFound, "find who made the links of "+name,
+	a, err := find[Account](ctx, q, nil, "find who made the links of "+name,
 		`SELECT link_makers FROM accounts WHERE name = $1`, person(name))
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil
-	}
 	return a.LinkMakers, err
 }
 
@@ -157,10 +154,10 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	if len(from) > 0 {
 		return nil
 	}
-	var by string
-	if err := tx.QueryRowContext(ctx, `SELECT created_by FROM batches WHERE id = $1`,
-		batch).Scan(&by); orElse(err, nil) != nil {
-		return fmt.Errorf("read who made batch %s: %w", batch, err)
+	by, err := find[string](ctx, tx, nil, "read who made batch "+batch, `SELECT created_by FROM batches WHERE id = $1`,
+		batch)
+	if err != nil {
+		return err
 	}
 	return contribute(ctx, tx, batch, by, PartUpload)
 }
@@ -173,20 +170,17 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 	if err != nil {
 		return false, err
 	}
-	var needed, scheduled bool
-	err = q.QueryRowContext(
-		ctx, `SELECT CASE WHEN b.second = 1
+	b, err := find[struct{ Needed, Scheduled bool }](ctx, q, ErrNotFound, "read what batch "+batch+" needs",
+		`SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.second = 1)
-				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END,
-			EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id)
-		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &scheduled)
+				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END AS needed,
+			EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id) AS scheduled
+		FROM batches b WHERE b.id = $1`, batch)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, ErrNotFound
 	case err != nil:
-		return false, fmt.Errorf("read what batch %s needs: %w", batch, err)
-	case needed, !p.Second, atTerminal(ctx) && !p.Terminal && !scheduled:
-		return needed, nil
+		return false, err
+	case b.Needed, !p.Second, atTerminal(ctx) && !p.Terminal && !b.Scheduled:
+		return b.Needed, nil
 	case p.From == 0:
 		return true, nil
 	}
@@ -229,13 +223,13 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 		}
 	}
 	name := person(by)
-	a, err := find[Account](ctx, q, ErrNotFound, "read the account of "+by,
+	a, err := find[Account](ctx, q, nil, "read the account of "+by,
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name)
-	if errors.Is(err, ErrNotFound) || err == nil && !a.May(Approver) {
-		return &SecondError{By: by}
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !a.May(Approver):
+		return &SecondError{By: by}
 	}
 	contributors, err := list[struct {
 		Person string
@@ -333,15 +327,11 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, appro
 // ready again: a second person, or, if no cost of theirs is approved, any approval.
 func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part,
 	approved bool) (waits, message string, err error) {
-	var released bool
-	err = tx.QueryRowContext(
-		ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`,
-		batch).Scan(&released)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", nil // whatever is asked of it changes nothing
-	}
-	if err != nil || !released {
-		return "", "", wrap("read the state of batch "+batch, err)
+	switch a, err := approvalOf(ctx, tx, batch); {
+	case errors.Is(err, ErrNotFound): // whatever is asked of it changes nothing
+		return "", "", nil
+	case err != nil || !a.Open || a.State == ApprovalNeeded:
+		return "", "", err
 	}
 	if !approved {
 		waits, message = blockedOnApproval, fmt.Sprintf(

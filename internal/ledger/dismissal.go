@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -46,11 +45,8 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 // FindPendingCorrection finds the newest batch with a correction of a row that is not approved,
 // or of any row of a batch for the number 0; "" if there is none.
 func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
-	err = l.read.QueryRowContext(ctx, selectPendingCorrection, of.Batch, of.Number).Scan(&batch)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return batch, wrap(fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch), err)
+	return find[string](ctx, l.read, nil, fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch),
+		selectPendingCorrection, of.Batch, of.Number)
 }
 
 // selectPendingCorrection has a CROSS JOIN because SQLite obeys its order, and would read all
@@ -63,14 +59,8 @@ const selectPendingCorrection = `SELECT b.id FROM batches b CROSS JOIN rows r
 // FindWaitingCorrection finds the batch that corrects rows of another one and waits
 // for approval.
 func (l *Ledger) FindWaitingCorrection(ctx context.Context, of string) (batch string, ok bool, err error) {
-	err = l.read.QueryRowContext(ctx,
+	batch, err = find[string](ctx, l.read, nil, "find the corrections of batch "+of,
 		`SELECT id FROM batches WHERE corrects = $1 AND open = 1 AND approval = 'wanted' AND canceled = 0
-			ORDER BY created_at LIMIT 1`, of).Scan(&batch)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("find the corrections of batch %s: %w", of, err)
-	}
-	return batch, true, nil
+			ORDER BY created_at LIMIT 1`, of)
+	return batch, batch != "", err
 }

@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -211,122 +208,6 @@ func cellsOf(s *store, edits []byte) map[string]string {
 		s.must(json.Unmarshal(edits, &cells))
 	}
 	return cells
-}
-
-// TestEditsInAnyOrder holds a draft to what was done to it by edits, changes, preparations
-// and submissions in any order: its cells are those of all edits that were saved, each
-// save raises the version by one, and only the present version is prepared or submitted.
-func TestEditsInAnyOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, n := s.open(), 0
-		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
-		s.property(20, 4, 30, func(t *rapid.T) {
-			n++
-			u, err := l.Uploads().Add(s.Context(), ledger.Upload{File: "a.csv", CreatedBy: "ana"},
-				strings.NewReader("a"))
-			s.must(err)
-			w := &draftWorld{store: s, l: l, id: u.ID, name: fmt.Sprint("batch-", n), read: []ledger.Upload{u}}
-			w.cells, w.version = make(map[string]string), 1
-			t.Repeat(map[string]func(*rapid.T){
-				"look":    func(t *rapid.T) { w.read = append(w.read, w.find(t)) },
-				"edit":    w.edit,
-				"change":  w.change,
-				"prepare": w.prepare,
-				"submit":  w.submit,
-				"":        w.check,
-			})
-		})
-	})
-}
-
-// draftWorld is a draft, and what is true of it.
-type draftWorld struct {
-	*store
-	l       *ledger.Ledger
-	id      string
-	name    string          // its batches begin with it
-	read    []ledger.Upload // the draft as people have seen it
-	cells   map[string]string
-	version int
-	batches int
-	open    bool
-}
-
-func (w *draftWorld) find(t *rapid.T) ledger.Upload {
-	u, err := w.l.Uploads().Find(w.Context(), w.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// seen draws the draft as someone has seen it, and tells whether it still is so.
-func (w *draftWorld) seen(t *rapid.T) (u ledger.Upload, present bool) {
-	u = rapid.SampledFrom(w.read).Draw(t, "seen")
-	return u, !w.open && u.Version == w.version
-}
-
-// expect expects that what was done was refused, unless it may be done.
-func (w *draftWorld) expect(t *rapid.T, may bool, err error) {
-	switch {
-	case may && err != nil:
-		t.Fatal(err)
-	case !may && !errors.Is(err, ledger.ErrStale):
-		t.Fatalf("%v, want %v", err, ledger.ErrStale)
-	}
-}
-
-func (w *draftWorld) edit(t *rapid.T) {
-	cell := rapid.SampledFrom([]string{"A2", "B2", "C3"}).Draw(t, "cell")
-	value := rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "value")
-	_, err := w.l.Uploads().Edit(w.Context(), w.id, setCell(cell, value))
-	if w.expect(t, !w.open, err); w.open {
-		return
-	}
-	w.version++
-	if w.cells[cell] = value; value == "" {
-		delete(w.cells, cell)
-	}
-}
-
-func (w *draftWorld) change(t *rapid.T) {
-	u, present := w.seen(t)
-	u.Edits = w.find(t).Edits
-	if w.expect(t, present, w.l.Uploads().Change(w.Context(), u)); present {
-		w.version++
-	}
-}
-
-func (w *draftWorld) prepare(t *rapid.T) {
-	u, present := w.seen(t)
-	w.batches++
-	batch := fmt.Sprint(w.name, "-", w.batches)
-	w.imported(w.l, batch, "ana")
-	w.expect(t, present, w.l.Uploads().SetPrepared(w.Context(), w.id, u.Version, batch, []byte("{}")))
-}
-
-func (w *draftWorld) submit(t *rapid.T) {
-	u, present := w.seen(t)
-	if w.open || u.Batch == "" {
-		t.Skip("nothing to submit")
-	}
-	present = present && u.Batch == w.find(t).Batch
-	_, err := w.l.Approvals().Submit(w.Context(), u, "plan", "ana")
-	w.expect(t, present, err)
-	w.open = w.open || present
-}
-
-func (w *draftWorld) check(t *rapid.T) {
-	u := w.find(t)
-	if got := cellsOf(w.store, u.Edits); u.Version != w.version || !maps.Equal(got, w.cells) {
-		t.Fatalf("version %d with %v, want %d with %v", u.Version, got, w.version, w.cells)
-	}
-	if u.Batch == "" {
-		return
-	}
-	if b, err := w.l.Batch(w.Context(), u.Batch); err != nil || b.Open != w.open {
-		t.Fatalf("%+v, %v", b, err)
-	}
 }
 
 // The edits of a draft are bounded.

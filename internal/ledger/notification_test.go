@@ -2,11 +2,7 @@ package ledger_test
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,76 +29,6 @@ func (s *store) keep(l *ledger.Ledger, n ledger.Notification) bool {
 func (s *store) except(row int64, code int) {
 	s.Helper()
 	s.exec(`UPDATE items SET exception = $1 WHERE row = $2`, code, row)
-}
-
-func TestNotificationsOfFleetHalts(t *testing.T) { onBothDatabases(t, testNotificationsOfFleetHalts) }
-
-func testNotificationsOfFleetHalts(s *store) {
-	ctx, l := s.Context(), s.open()
-	rows := s.add(l, "b", reports("b", 2)...)
-	if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsReported || n.KeyReported {
-		s.Errorf("nothing halts: %+v", n)
-	}
-	s.send(l, rows[0])
-	s.answer(l, rows[0], filing.NoFunds)
-	n := s.news(l)
-	if n.Halt != filing.HaltFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
-		n.FundsReported {
-		s.Errorf("after a 402: %+v", n)
-	}
-	out := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "out", Lasts: true}
-	if !s.keep(l, out) || s.keep(l, out) {
-		s.Error("what lasts is kept once")
-	}
-	if n := s.news(l); !n.FundsReported {
-		s.Error("it was told")
-	}
-	back := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "back", Ends: true}
-	if !s.keep(l, back) || s.keep(l, back) {
-		s.Error("its end is kept once")
-	}
-	if n := s.news(l); n.FundsReported {
-		s.Error("it is over")
-	}
-	if !s.keep(l, out) {
-		s.Error("when it happens again it is news")
-	}
-	s.must(l.Fleet().RecordKeyRefused(ctx, "no such key"))
-	if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyReported {
-		s.Errorf("after a 401: %+v", n)
-	}
-	key := ledger.Notification{Kind: ledger.NotifyKey, Subject: "key", Lasts: true}
-	if !s.keep(l, key) {
-		s.Error("another kind is another thing")
-	}
-	if n := s.news(l); !n.KeyReported {
-		s.Error("it was told")
-	}
-	s.must(l.Notifications().End(ctx, ledger.NotifyKey, ""))
-	if n := s.news(l); n.KeyReported {
-		s.Error("it is over")
-	}
-}
-
-func TestNotificationsOfRowsThatWaitForFunds(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
-		rows := s.add(l, "b", reports("b", 2)...)
-		s.must(l.RecordDeposit(ctx, cost, ""))
-		s.place(l, rows[0])
-		if begun := s.begin(l, intent(s.row(l, rows[1].ID))); !begun.Short {
-			s.Fatalf("%+v", begun)
-		}
-		if n := s.news(l); !n.Short || n.Halt != filing.NoHalt || len(n.Ended) > 0 {
-			s.Errorf("a row waits for funds: %+v", n)
-		}
-		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || !sum.IsKnown() {
-			s.Errorf("%d rows of %s wait, %v", n, sum, err)
-		}
-		s.must(l.RecordDeposit(ctx, cost, ""))
-		if n := s.news(l); n.Short {
-			s.Error("it waits no more")
-		}
-	})
 }
 
 func TestNotificationsOfBatches(t *testing.T) {
@@ -288,83 +214,5 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *store) {
 	}
 	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
 		s.Errorf("%v, %v", at, err)
-	}
-}
-
-// Several processes that see the same news keep it once, and each notice is
-// claimed by one of them.
-func TestNotificationsOfAFleetAreAddedAndClaimedOnce(t *testing.T) {
-	onBothDatabases(t, testNotificationsOfAFleetAreAddedAndClaimedOnce)
-}
-
-// addPending adds a notification of some uncertain rows that are not reported yet.
-// It reports whether another process was not quicker.
-func (s *store) addPending(l *ledger.Ledger) (of []ledger.Pending, added bool) {
-	news, err := l.Notifications().FindReportable(s.Context())
-	if err != nil {
-		s.Error(err)
-		return nil, false
-	}
-	of = news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
-	if len(of) == 0 {
-		return nil, false
-	}
-	added, err = l.Notifications().Add(s.Context(), ledger.Notification{
-		Kind:    ledger.NotifyUncertain,
-		Batch:   "b",
-		Subject: fmt.Sprint(of),
-		Pending: of,
-	})
-	if err != nil {
-		s.Error(err)
-	}
-	return of, added
-}
-
-// deliverAll claims and delivers notifications until none is left, and returns how
-// many it claimed.
-func (s *store) deliverAll(l *ledger.Ledger) (claimed int64) {
-	for {
-		n, ok, err := l.Notifications().Claim(s.Context(), ledger.NotificationKinds, time.Minute)
-		if err != nil {
-			s.Error(err)
-		}
-		if !ok {
-			return claimed
-		}
-		claimed++
-		if err := l.Notifications().RecordDelivery(s.Context(), n, time.Time{}, ""); err != nil {
-			s.Error(err)
-		}
-	}
-}
-
-func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
-	fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
-	rows := s.add(fleet[0], "b", reports("b", 12)...)
-	for _, r := range rows {
-		s.send(fleet[0], r)
-		s.answer(fleet[0], r, filing.NoAnswer)
-	}
-	var kept, claimed, marks atomic.Int64
-	var all sync.WaitGroup
-	for _, l := range fleet {
-		all.Go(func() {
-			for range 20 {
-				of, ok := s.addPending(l)
-				if len(of) == 0 {
-					break
-				}
-				if ok {
-					kept.Add(1)
-					marks.Add(int64(len(of)))
-				}
-			}
-			claimed.Add(s.deliverAll(l))
-		})
-	}
-	all.Wait()
-	if marks.Load() != 12 || kept.Load() != claimed.Load() || kept.Load() < 3 {
-		s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
 	}
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -133,10 +132,5 @@ func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 
 // IsResults reports whether that was written to a file.
 func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
-	var at int64
-	err := l.read.QueryRowContext(ctx, `SELECT at FROM written WHERE hash = $1`, hash).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, wrap("look for what was written", err)
+	return find[bool](ctx, l.read, nil, "look for what was written", `SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)
 }

@@ -54,16 +54,8 @@ func (p Policy) weaker(next Policy) bool {
 func (l Approvals) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.read) }
 
 func (db *database) policy(ctx context.Context, q querier) (Policy, error) {
-	var p Policy
-	var at int64
-	err := q.QueryRowContext(
-		ctx, `SELECT second, from_cents, terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`).
-		Scan(&p.Second, &p.From, &p.Terminal, &p.ChangedBy, &at)
-	if err != nil {
-		return p, fmt.Errorf("read the approval policy: %w", err)
-	}
-	p.ChangedAt = fromMillis(at)
-	return p, nil
+	return find[Policy](ctx, q, ErrNotFound, "read the approval policy",
+		`SELECT second, from_cents AS "from", terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`)
 }
 
 // ChangePolicy changes the approval policy. It decides on what is submitted from

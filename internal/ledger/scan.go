@@ -68,7 +68,8 @@ type lister interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// find reads a query's first row as list does. It returns none if there is no row.
+// find reads a query's first row as list does. It returns none if there is no row: nil for
+// the zero value.
 func find[T any](ctx context.Context, q lister, none error, what, query string, args ...any) (first T, err error) {
 	all, err := list[T](ctx, q, what, query, args...)
 	if len(all) > 0 {

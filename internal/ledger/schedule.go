@@ -213,11 +213,14 @@ func (l Schedules) Remove(ctx context.Context, name string) error {
 // claimed again.
 func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var owner string
-		var state RunState
-		switch err := tx.QueryRowContext(ctx, `SELECT owner, state FROM firings WHERE id = $1`, f.ID).Scan(&owner,
-			&state); {
-		case errors.Is(err, sql.ErrNoRows):
+		was, err := find[struct {
+			Owner string
+			State RunState
+		}](ctx, tx, nil, "read the run", `SELECT owner, state FROM firings WHERE id = $1`, f.ID)
+		switch {
+		case err != nil:
+			return err
+		case was.State == "":
 			claimed = true
 			_, err := tx.ExecContext(
 				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state)
@@ -225,9 +228,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()),
 				string(RunBegun))
 			return err
-		case err != nil:
-			return err
-		case state != RunBegun || owner == l.owner.ID:
+		case was.State != RunBegun || was.Owner == l.owner.ID:
 			return nil
 		}
 		owners, err := l.owners(ctx, tx)
@@ -235,7 +236,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			return err
 		}
 		for _, o := range owners {
-			if o.ID == owner && o.Alive {
+			if o.ID == was.Owner && o.Alive {
 				return nil
 			}
 		}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,15 +38,11 @@ func (db *database) seal(batch string, number int, secret string) (string, error
 
 // Unseal opens the Social Security number of a row that is about to be sent.
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
-	var sealed string
 	at := r.InBatch() // a sealed number is bound to its place
-	err := l.read.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch,
-		at.Number).Scan(&sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("row %d of batch %s: %w", at.Number, at.Batch, ErrSealed)
-	}
+	sealed, err := find[string](ctx, l.read, ErrSealed, fmt.Sprintf("row %d of batch %s", at.Number, at.Batch),
+		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch, at.Number)
 	if err != nil {
-		return "", fmt.Errorf("read the sealed number of row %d of batch %s: %w", at.Number, at.Batch, err)
+		return "", err
 	}
 	secret, err := l.openText(place(at.Batch, at.Number), sealed)
 	return string(secret), wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)

@@ -384,31 +384,14 @@ func TestErasedOnceDecided(t *testing.T) {
 			filing.Placing, true},
 		{"placed", application, settled(filing.Accepted), filing.Placed, false},
 		{"a 409", application, settled(filing.HasItem), filing.Exists, false},
-		{"bought before", application, aside(filing.Exists), filing.Exists, false},
 		{"skipped", application, aside(filing.Skipped), filing.Skipped, false},
-		{"an obstacle", application, aside(filing.Rejected), filing.Rejected, true},
 		{"refused", application, settled(filing.Refused), filing.Rejected, true},
-		{"no funds", application, settled(filing.NoFunds), filing.Ready, true},
-		{"busy", application, settled(filing.Busy), filing.Ready, true},
-		{"not sent", application, settled(filing.NotSent), filing.Ready, true},
 		{"in doubt, to be sent again", application, settled(filing.NoAnswer), filing.Ready, true},
 		{"uncertain", applicationAndReport, settled(filing.NoAnswer), filing.Uncertain, true},
-		{"a crash", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
-			other := s.open()
-			s.send(other, r)
-			s.must(other.Close())
-			if n := s.sweep(l); n != 1 {
-				s.Errorf("%d rows were swept", n)
-			}
-		}, filing.Uncertain, true},
 		{"resolved as placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
 		}, filing.Ready, true}, // the EIN is ordered next
-		{"resolved as not placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
-			settled(filing.NoAnswer)(s, l, r)
-			s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not seen"))
-		}, filing.Ready, true},
 		{"a late answer", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.answer(l, r, filing.Accepted)
@@ -420,24 +403,11 @@ func TestErasedOnceDecided(t *testing.T) {
 			o.Answer.Has, o.Items[0].Product = filing.AnnualReport, filing.AnnualReport
 			s.must(l.RecordOutcome(s.Context(), o))
 		}, filing.Ready, true},
-		{"retried", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
-			settled(filing.Refused)(s, l, r)
-			n, err := l.RetryBatch(s.Context(), r.Batch)
-			if err != nil || n != 1 {
-				s.Errorf("%d, %v", n, err)
-			}
-		}, filing.Ready, true},
 		{"canceled", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			n, err := l.CancelBatch(s.Context(), r.Batch)
 			if err != nil || n == 0 {
 				s.Errorf("%d, %v", n, err)
 			}
-		}, filing.Canceled, false},
-		{"canceled while at the service", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
-			s.send(l, r)
-			_, err := l.CancelBatch(s.Context(), r.Batch)
-			s.must(err)
-			s.answer(l, r, filing.Busy)
 		}, filing.Canceled, false},
 		{"canceled in doubt", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)

@@ -144,14 +144,10 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 // ProviderToken opens the ID token of a session that a sign-in provider began; it
 // is empty for others.
 func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
-	var sealed string
-	err := l.read.QueryRowContext(ctx, `SELECT provider_token FROM sessions WHERE hash = $1`,
-		hashed(secret)).Scan(&sealed)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && sealed == "":
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("read the provider's token of a session: %w", err)
+	sealed, err := find[string](ctx, l.read, nil, "read the provider's token of a session",
+		`SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret))
+	if err != nil || sealed == "" {
+		return "", err
 	}
 	token, err := l.openText("session|"+hashed(secret), sealed)
 	return string(token), wrap("open the provider's token of a session", err)

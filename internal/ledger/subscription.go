@@ -380,19 +380,13 @@ var ErrNotCovered = errors.New("the row does not wait for a renewal")
 // report exists, and is not bought again whatever becomes of the subscription.
 func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var cover string
-		var year, opened int64
-		err := tx.QueryRowContext(ctx,
+		c, err := find[Coverage](ctx, tx, ErrNotCovered, fmt.Sprintf("read what covers row %d", row),
 			`SELECT c.cover, c.year, c.opened
 				FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
 				WHERE r.id = $1 AND r.result IN ('skipped', 'placed')
-				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`,
-			row).Scan(&cover, &year, &opened)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotCovered
-		}
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`, row)
 		if err != nil {
-			return fmt.Errorf("read what covers row %d: %w", row, err)
+			return err
 		}
 		var known bool
 		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM items WHERE order_id = $1)`,
@@ -403,11 +397,11 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 			return ErrOrderTaken
 		}
 		now := toMillis(l.now())
-		company, state := splitCover(cover)
+		company, state := splitCover(c.Cover)
 		o := filing.Order{
 			CompanyID:    company,
 			FilingState:  state,
-			AnnualReport: &filing.AnnualReportItem{FilingYear: fmt.Sprint(year)},
+			AnnualReport: &filing.AnnualReportItem{FilingYear: fmt.Sprint(c.Year)},
 		}
 		for _, s := range []struct {
 			query string
@@ -421,7 +415,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 				SELECT $1, $2, 'annual-report', $3, $4, '', $5, 1,
 					COALESCE((SELECT MIN(p.row) FROM purchases p WHERE p.key = $1 AND p.bought = 1 AND p.twin = 0), 0),
 					CASE WHEN EXISTS (SELECT 1 FROM purchases p WHERE p.key = $1) THEN 1 ELSE 0 END`,
-				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
+				[]any{string(o.Keys()[filing.AnnualReport]), row, c.Cover, c.Year, now}},
 			{`UPDATE rows
 				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END,
 					result = CASE WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3
@@ -434,7 +428,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 			{`UPDATE items
 				SET subscription_at = $2
 				WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{
-				opened, now,
+				c.Opened, now,
 			}},
 			{`UPDATE events SET state = 'new' WHERE state = 'unknown' AND order_id = $1`, []any{order}},
 		} {

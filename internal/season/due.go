@@ -140,37 +140,14 @@ func (r *Rules) due(f Facts, year func(*Line) int) Due {
 	return merge(dues, f)
 }
 
-// NotRequired reports whether a state asks for no report of a company, whatever
-// kind it may be as far as is known, and by which rule.
-func (r *Rules) NotRequired(f Facts) (*Line, bool) {
-	var rule *Line
-	for _, t := range known(f.EntityType, filing.LLC, filing.Corp) {
-		for _, foreign := range residences(f) {
-			line := r.lines[lineKey{f.State, t, foreign}]
-			if line == nil || line.rule.base != never {
-				return nil, false
-			}
-			if rule == nil {
-				rule = line
-			}
-		}
-	}
-	return rule, true
-}
-
-// NotRequiredText says of a company by whose rule nothing is due: "Ohio asks no
+// NotRequiredText says of a company that its state requires nothing of it: "Ohio asks no
 // annual report of an LLC".
-func (l *Line) NotRequiredText(f Facts) string {
+func (f Facts) NotRequiredText() string {
 	of := map[filing.EntityType]string{filing.LLC: "an LLC", filing.Corp: "a corporation"}[f.EntityType]
-	if of == "" {
-		of = "any company"
-	}
-	switch {
-	case f.FormationState == "":
-	case f.FormationState != f.State:
+	if of = cmp.Or(of, "any company"); f.FormationState != "" && f.FormationState != f.State {
 		of += " formed elsewhere"
 	}
-	return l.State.Name() + " asks no annual report of " + of
+	return f.State.Name() + " asks no annual report of " + of
 }
 
 // noRule stands for a kind of company without a line.

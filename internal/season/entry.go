@@ -30,42 +30,6 @@ func ParseSpan(from, to string, today Date) (first, last Date, err error) {
 	return first, last, err
 }
 
-// CalendarLine is an entry as programs read it.
-type CalendarLine struct {
-	Due        Date   `json:"due"` // "" where nothing falls due
-	Estimate   bool   `json:"estimate"`
-	Verdict    string `json:"verdict"`
-	State      string `json:"state"`
-	CompanyID  string `json:"companyId"`
-	Company    string `json:"company"`
-	Row        int    `json:"row"`
-	What       string `json:"what"`
-	Opens      Date   `json:"opens"`
-	Fee        string `json:"fee"`
-	Why        string `json:"why"`
-	Source     string `json:"source"`
-	Confidence string `json:"confidence"`
-}
-
-// Line is the entry as programs read it.
-func (e Entry) Line() CalendarLine {
-	return CalendarLine{
-		Due:        e.Due.Date,
-		Estimate:   e.Due.Estimate,
-		Verdict:    string(e.Due.Verdict),
-		State:      string(e.Row.Facts.State),
-		CompanyID:  e.Row.CompanyID,
-		Company:    e.Row.LegalName,
-		Row:        e.Row.Number,
-		What:       e.Due.What,
-		Opens:      e.Due.Opens,
-		Fee:        e.Due.Price(),
-		Why:        e.Due.Why,
-		Source:     e.Due.Source,
-		Confidence: e.Due.Confidence,
-	}
-}
-
 // WriteCSV writes entries with everything that is known of them.
 func WriteCSV(w io.Writer, entries []Entry) error {
 	table := csv.NewWriter(w)
@@ -74,9 +38,10 @@ func WriteCSV(w io.Writer, entries []Entry) error {
 			"Source", "Confidence"},
 	}
 	for _, e := range entries {
-		l := e.Line()
-		line := []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, l.Company,
-			strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence}
+		row, due := e.Row, e.Due
+		line := []string{due.Date.String(), strconv.FormatBool(due.Estimate), string(due.Verdict),
+			string(row.Facts.State), row.CompanyID, row.LegalName, strconv.Itoa(row.Number), due.What,
+			due.Opens.String(), due.Price(), due.Why, due.Source, due.Confidence}
 		for i := range line {
 			line[i] = sheet.Guard(line[i])
 		}

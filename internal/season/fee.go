@@ -77,33 +77,19 @@ func (f Fee) At(year int, day Date) (money.Cents, bool) {
 		year = day.Year
 	}
 	for _, p := range f {
-		if !p.from.after(year, day) && !p.until.before(year, day) {
+		if p.from.compare(year, day) <= 0 && (p.until.isZero() || p.until.compare(year, day) >= 0) {
 			return p.amount, true
 		}
 	}
 	return 0, false
 }
 
-// after reports whether the period that begins with the edge has not begun.
-func (e edge) after(year int, day Date) bool {
-	switch {
-	case e.isZero():
-		return false
-	case e.year != 0:
-		return e.year > year
+// compare compares the edge with a year or a day: an empty edge comes before all.
+func (e edge) compare(year int, day Date) int {
+	if e.year != 0 {
+		return e.year - year
 	}
-	return e.day.After(day)
-}
-
-// before reports whether the period that ends with the edge is over.
-func (e edge) before(year int, day Date) bool {
-	switch {
-	case e.isZero():
-		return false
-	case e.year != 0:
-		return e.year < year
-	}
-	return e.day.Before(day)
+	return e.day.Compare(day)
 }
 
 // SourceText names where a figure of the built-in tables comes from, in a few

@@ -184,18 +184,6 @@ func TestAChangeOfTheCompanyListKeepsOverdueReports(t *testing.T) {
 	}
 }
 
-func TestLeadRunsAtSixInItsZone(t *testing.T) {
-	zone, err := LoadZone("America/Los_Angeles")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := aRoster("2026-12-01", home("DE", filing.Corp, "2019-02-03"))
-	f, ok := mustLead(t, "30 days before").Schedule(r, zone).Next(at(t, "2026-12-01T12:00:00Z"))
-	if !ok || !f.At.Equal(at(t, "2027-01-30T14:00:00Z")) || f.Date != day("2027-01-30") {
-		t.Errorf("%+v", f)
-	}
-}
-
 // Whatever is due from the day of the season on is filed exactly once, by a
 // worker that is there every day or only now and then.
 func TestEveryReportIsReadyOnce(t *testing.T) {

@@ -247,23 +247,3 @@ func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
 		t.Errorf("the first after 2024-11-05 is %s, want that of 2026-11: 2027-01-01", due.When())
 	}
 }
-
-func FuzzLoad(f *testing.F) {
-	f.Add(header + "DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n")
-	f.Add(header + "DE,LLC,domestic,biennial,anniversary-month -1 last opens -5 first,x,y,,yes: z,both,,\n")
-	f.Fuzz(func(t *testing.T, file string) {
-		rules, err := load(file)
-		if (rules == nil) == (err == nil) {
-			t.Fatalf("%v and %v", rules, err)
-		}
-		if err != nil {
-			return
-		}
-		for _, l := range rules.Lines() {
-			due, ok := rules.Due(Facts{State: l.State, EntityType: l.EntityType}, 2027)
-			if ok && due.Date.Year != 2027 {
-				t.Fatalf("%+v is due in another year: %+v", l, due)
-			}
-		}
-	})
-}
