@@ -33,18 +33,8 @@ func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, err
 }
 
 func (l Documents) documents(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		all, err := list[Document](ctx, l.read, "list documents",
-			`SELECT d.id, d.type, d.order_id, r.id AS "row", r.batch, r.number, i.product, d.created_at AS at, d.event
+	return stream[Document](ctx, l.read, "list documents",
+		`SELECT d.id, d.type, d.order_id, r.id AS "row", r.batch, r.number, i.product, d.created_at AS at, d.event
 			FROM `+from+` r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
 			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)
-		for _, d := range all {
-			if !yield(d, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(Document{}, err)
-		}
-	}
 }
