@@ -16,7 +16,7 @@
 //     the fleet halt. Where one of them says no, nothing is sent.
 //  5. The order is sent, once. The answer is recorded in the ledger until that
 //     succeeds; package filing decides what it means for the row.
-//  6. The sweeper (worker.go) marks in-flight rows of dead processes as uncertain.
+//  6. The sweeper (sweeper.go) marks in-flight rows of dead processes as uncertain.
 //
 // Why is a row not sent? A Hold (hold.go) is the one answer, and its text is what
 // importer status and the page say. Worker.Hold is that of a process: the

@@ -213,26 +213,3 @@ func shortText(rows int, b ledger.Balance) string {
 func behindText(rows int) string {
 	return text.CountOf(rows, "row waits", "rows wait") + " for the result of another row that orders the same filing."
 }
-
-// shareHold tells the other processes, through the ledger, what holds this one
-// alone. Only the pump's goroutine calls it.
-func (w *Worker) shareHold(ctx context.Context, hold Hold) {
-	shared := ""
-	if hold.Reason == HeldByBreaker || hold.Reason == HeldByRedis {
-		hold.Until = time.Time{} // it moves with each try
-		said, err := json.Marshal(hold)
-		if err != nil {
-			w.report("share hold", err)
-			return
-		}
-		shared = string(said)
-	}
-	if shared == w.shared {
-		return
-	}
-	if err := w.ledger.Fleet().SetHold(ctx, shared); err != nil {
-		w.report("share hold", err)
-		return
-	}
-	w.shared = shared
-}

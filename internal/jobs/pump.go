@@ -2,92 +2,136 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// pumpPause is how often the pump looks when nothing wakes it; idlePause, while there
-// is nothing that time alone would change. A commit of this process wakes it at once;
-// idlePause is how late it sees a commit of another one.
+// pollInterval is the polling interval of the pump. idlePollInterval applies when no row is due.
+// A commit of this process wakes the pump at once, so idlePollInterval is also the time until
+// it notices a commit of another process.
 const (
-	pumpPause = 100 * time.Millisecond
-	idlePause = time.Second
+	pollInterval     = 100 * time.Millisecond
+	idlePollInterval = time.Second
 )
 
-// pumpLoop keeps the queue supplied. It has no state that matters: it remembers
-// for a moment what it enqueued, to spare Redis the repetition, so that a flushed
-// Redis costs a moment.
-func (w *Worker) pumpLoop() {
-	defer w.loops.Done()
+// requeueAfter is how long the pump does not enqueue a chunk again. It only spares the queue
+// repetitions.
+const requeueAfter = 500 * time.Millisecond
+
+// pump keeps the queue supplied with the rows that may be sent. It has no state that matters:
+// it remembers for a moment what it enqueued, so a flushed Redis costs only that moment.
+type pump struct {
+	ledger *ledger.Ledger
+	queue  *Queue
+	state  *sendState
+	// batch limits the pump to one batch. All batches are pumped if it is empty.
+	batch string
+	// handlers is the number of tasks that are handled at the same time.
+	handlers int
+	now      func() time.Time
+	failures *failureLog
+	log      *slog.Logger
+
+	wake chan struct{}
+
+	// enqueued has the time at which each chunk was enqueued.
+	enqueued map[int64]time.Time
+	// logged is the hold that was logged last, and shared the one that other processes see.
+	logged Hold
+	shared string
+}
+
+// run pumps until the context ends.
+func (p *pump) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		committed := w.ledger.Fleet().NextCommit()
-		idle, err := w.pump(w.ctx)
+		committed := p.ledger.Fleet().NextCommit()
+		idle, err := p.enqueueReady(ctx)
 		if err != nil {
-			w.report("pump", err)
+			p.failures.report(ctx, "pump", err)
 		}
 		if idle {
-			timer.Reset(idlePause)
+			timer.Reset(idlePollInterval)
 		} else {
 			committed = nil
-			timer.Reset(pumpPause)
+			timer.Reset(pollInterval)
 		}
 		select {
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-timer.C:
 		case <-committed:
-		case <-w.wake:
+		case <-p.wake:
 		}
 	}
 }
 
-// requeueAfter is how long a chunk that this process has put on the queue is not put
-// there again. That only spares the queue repetitions.
-const requeueAfter = 500 * time.Millisecond
-
-// pump puts the rows that may be sent now on the queue. It reports whether nothing is
-// to be done before the ledger's next commit.
-func (w *Worker) pump(ctx context.Context) (idle bool, err error) {
-	now := w.now()
-	if w.queue.health.idle(now) {
-		w.noteWrite(ctx, w.queue.probe(ctx))
+// wakeUp has the pump look for rows at once.
+func (p *pump) wakeUp() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
 	}
-	if down, _ := w.queue.health.downFor(now); down > 0 {
-		w.logHold(ctx, w.Hold())
+}
+
+// enqueueReady enqueues the rows that may be sent now. It reports whether the pump can wait for
+// the next commit of the ledger.
+func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
+	now := p.now()
+	if p.queue.health.idle(now) {
+		p.recordWrite(ctx, p.queue.probe(ctx))
+	}
+	if down, _ := p.queue.health.downFor(now); down > 0 {
+		p.publishHold(ctx, p.hold())
 		return false, nil
 	}
-	halted, err := w.ledger.Fleet().Halt(ctx)
+	halted, err := p.ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return false, err
 	}
-	w.state.setHalt(now, halted)
+	p.state.setHalt(now, halted)
 	limit := window
 	if halted.Reason == filing.HaltFunds && !now.Before(halted.Until) {
-		w.state.letProbe()
-		limit = 1 // one row asks for all
+		p.state.admitProbe()
+		limit = 1
 	}
-	hold, blocked := w.state.hold(now)
-	w.logHold(ctx, hold)
+	hold, blocked := p.state.hold(now)
+	p.publishHold(ctx, hold)
 	if blocked {
 		return false, nil
 	}
-	pending, err := w.queue.countPending(ctx)
+	pending, err := p.queue.countPending(ctx)
 	if err != nil {
-		w.noteWrite(ctx, err)
+		p.recordWrite(ctx, err)
 		return false, nil
 	}
-	if pending > w.handlers/2 {
-		return false, nil // a handler that becomes free finds a chunk
+	if pending > p.handlers/2 {
+		return false, nil // the next free handler finds a task
 	}
-	ids, err := w.ledger.Sendable(ctx, w.batch, limit)
+	ids, err := p.ledger.Sendable(ctx, p.batch, limit)
 	if err != nil {
 		return false, err
 	}
+	if len(ids) > 0 {
+		p.recordWrite(ctx, p.enqueueChunks(ctx, ids, pending, now))
+		return false, nil
+	}
+	if pending > 0 {
+		return false, nil
+	}
+	later, err := p.ledger.HasReady(ctx, p.batch)
+	return err == nil && !later, err
+}
+
+// enqueueChunks enqueues rows in chunks, as many as the handlers need soon, because a small
+// batch that comes later waits behind them. It returns errors of Redis.
+func (p *pump) enqueueChunks(ctx context.Context, ids []int64, pending int, now time.Time) error {
 	chunks := make(map[int64][]int64)
 	var order []int64
 	for _, id := range ids {
@@ -97,37 +141,19 @@ func (w *Worker) pump(ctx context.Context) (idle bool, err error) {
 		}
 		chunks[chunk] = append(chunks[chunk], id)
 	}
-	if len(order) == 0 {
-		if pending == 0 {
-			later, err := w.ledger.HasReady(ctx, w.batch)
-			if err != nil {
-				return false, err
-			}
-			idle = !later
-		}
-		return idle, nil
-	}
-	w.noteWrite(ctx, w.enqueueChunks(ctx, order, chunks, pending, now))
-	return false, nil
-}
-
-// enqueueChunks puts chunks on the queue, as many as its handlers need soon: a small batch
-// that comes later waits behind them. Its errors are those of Redis.
-func (w *Worker) enqueueChunks(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
-	now time.Time) error {
-	maps.DeleteFunc(w.enqueued, func(_ int64, at time.Time) bool { return now.Sub(at) >= requeueAfter })
+	maps.DeleteFunc(p.enqueued, func(_ int64, at time.Time) bool { return now.Sub(at) >= requeueAfter })
 	for _, chunk := range order {
-		if pending >= 2*w.handlers {
+		if pending >= 2*p.handlers {
 			return nil
 		}
-		if _, known := w.enqueued[chunk]; known {
+		if _, known := p.enqueued[chunk]; known {
 			continue
 		}
-		queued, err := w.queue.enqueue(ctx, chunk, now, chunks[chunk])
+		queued, err := p.queue.enqueue(ctx, chunk, now, chunks[chunk])
 		if err != nil {
 			return err
 		}
-		w.enqueued[chunk] = now
+		p.enqueued[chunk] = now
 		if queued {
 			pending++
 		}
@@ -135,40 +161,39 @@ func (w *Worker) enqueueChunks(ctx context.Context, order []int64, chunks map[in
 	return nil
 }
 
-// noteWrite records how a write to Redis went, and logs when Redis goes down or
-// comes back.
-func (w *Worker) noteWrite(ctx context.Context, err error) {
+// recordWrite records whether a write to Redis succeeded, and logs a change.
+func (p *pump) recordWrite(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		return // the worker stops: that says nothing of Redis
+		return // the error is the context's
 	}
-	w.queue.health.record(w.now(), err)
-	w.logHold(ctx, w.Hold())
+	p.queue.health.record(p.now(), err)
+	p.publishHold(ctx, p.hold())
 }
 
-// Hold is why this process sends no rows now; the zero value where it sends
-// them. What keeps single rows back is their batch's affair: see ledger.Figures.
-func (w *Worker) Hold() Hold {
-	now := w.now()
-	if down, err := w.queue.health.downFor(now); down > 0 {
+// hold returns why this process sends no rows now. It is zero if the process sends rows.
+func (p *pump) hold() Hold {
+	now := p.now()
+	if down, err := p.queue.health.downFor(now); down > 0 {
 		h := newHold(HeldByRedis, err.Error())
 		h.Since = now.Add(-down)
 		return h
 	}
-	hold, _ := w.state.hold(now)
+	hold, _ := p.state.hold(now)
 	return hold
 }
 
-// logHold logs a hold when its reason changes, and its end, and shares it with
-// the other processes. Only the pump's goroutine calls it.
-func (w *Worker) logHold(ctx context.Context, hold Hold) {
-	w.shareHold(ctx, hold)
-	before := w.logged
+// publishHold shares a hold with the other processes, and logs it if its reason changed.
+func (p *pump) publishHold(ctx context.Context, hold Hold) {
+	if err := p.shareHold(ctx, hold); err != nil {
+		p.failures.report(ctx, "share hold", err)
+	}
+	before := p.logged
 	if hold.Reason == before.Reason {
 		return
 	}
-	w.logged = hold
+	p.logged = hold
 	if hold.Reason == "" {
-		w.log.InfoContext(ctx, "orders resumed", "reason", before.Reason, "text", before.Text, "since", before.Since)
+		p.log.InfoContext(ctx, "orders resumed", "reason", before.Reason, "text", before.Text, "since", before.Since)
 		return
 	}
 	level := slog.LevelWarn
@@ -182,5 +207,26 @@ func (w *Worker) logHold(ctx context.Context, hold Hold) {
 	if !hold.Until.IsZero() {
 		about = append(about, "until", hold.Until)
 	}
-	w.log.Log(ctx, level, "orders held", about...)
+	p.log.Log(ctx, level, "orders held", about...)
+}
+
+// shareHold records in the ledger what holds this process alone.
+func (p *pump) shareHold(ctx context.Context, hold Hold) error {
+	shared := ""
+	if hold.Reason == HeldByBreaker || hold.Reason == HeldByRedis {
+		hold.Until = time.Time{} // it changes with each probe
+		encoded, err := json.Marshal(hold)
+		if err != nil {
+			return err
+		}
+		shared = string(encoded)
+	}
+	if shared == p.shared {
+		return nil
+	}
+	err := p.ledger.Fleet().SetHold(ctx, shared)
+	if err == nil {
+		p.shared = shared
+	}
+	return err
 }

@@ -45,9 +45,9 @@ func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 	s.blocked = until
 }
 
-// letProbe lets a row through although the fleet is halted for funds: its moment
+// admitProbe lets a row through although the fleet is halted for funds: its moment
 // to ask for all has come.
-func (s *sendState) letProbe() {
+func (s *sendState) admitProbe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocked = time.Time{}
