@@ -15,8 +15,8 @@ import (
 
 // wantsApproval returns a site with a batch that waits for a second person, and
 // who submitted it.
-func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
-	s = newSite(t)
+func wantsApproval(t *testing.T, change ...func(*Config)) (s *testSite, asker *visitor, batch string) {
+	s = newSite(t, change...)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker = s.as(ledger.Preparer, ledger.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
@@ -109,9 +109,7 @@ func TestTheApprovalPage(t *testing.T) {
 		"comp_1,LLC,DE,DE,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n"+
 		"comp_3,LLC,DE,DE,26,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, `href="`+path+`/approve"`)
-	uploads := need(s.Ledger.Uploads().List(t.Context()))(s)
-	q, err := quoteOf(uploads[0])
-	s.must(err)
+	q := need(quoteOf(s.draftOf(path)))(s)
 	sum := q.Summary()
 	said := []string{sum.ServiceSum(), sum.FeeSum(), sum.TotalSum(), "checked Nov 2026",
 		"$30.00", (30_00 - q.Total.Amount).Dollars(),

@@ -312,8 +312,7 @@ func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
 	s, v := visit(t, ledger.Preparer)
 	batch := s.refused(v)
 	v.post("/batches/" + batch + "/correct")
-	uploads := need(s.Ledger.Uploads().List(t.Context()))(s)
-	v.prepared("/sheets/"+uploads[0].ID, gridMark)
+	v.prepared("/sheets/"+s.uploaded().ID, gridMark)
 	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
 	v.wants(body, "A correction of this batch is still open: what is ready in it is ordered when it is approved.")
 	if strings.Contains(body, "nothing is ordered") {

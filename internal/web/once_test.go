@@ -88,15 +88,10 @@ func (w *walk) sentBack(batch string, v *visitor) {
 // have those.
 var ways = []way{
 	{
-		name: "upload",
-		one:  func(w *walk) { w.submits(w.one, "comp_1") },
-	},
-	{
 		name:   "sent back, and submitted by another",
 		before: func(w *walk) { w.sentBack(w.submits(w.one, "comp_1"), w.second) },
 		one: func(w *walk) {
-			uploads := need(w.Ledger.Uploads().List(w.Context()))(w)
-			path := "/sheets/" + uploads[0].ID
+			path := "/sheets/" + w.uploaded().ID
 			_, body := w.helper.get(path)
 			w.helper.submit(path, w.helper.prepared(path, body))
 		},
@@ -134,8 +129,7 @@ var ways = []way{
 		one: func(w *walk) {
 			b := need(w.Ledger.Batch(w.Context(), ""))(w)
 			_, body := w.one.post("/batches/" + b.ID + "/correct")
-			uploads := need(w.Ledger.Uploads().List(w.Context()))(w)
-			path := "/sheets/" + uploads[0].ID
+			path := "/sheets/" + w.uploaded().ID
 			w.one.prepared(path, body)
 			w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)
 			w.one.submit(path, w.one.prepared(path, gridMark))

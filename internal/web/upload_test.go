@@ -289,8 +289,7 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 		"comp_1,LLC,DE,DE,2026,ana@example.com\n"
 	v := s.as(ledger.Preparer)
 	v.sheet("one.csv", content)
-	all := need(s.Ledger.Uploads().List(t.Context()))(s)
-	one, dropped := all[0], false
+	one, dropped := s.uploaded(), false
 	drop.Store(func() {
 		// A change on the page drops the batch a moment later, once nothing leads to it.
 		_, err := s.Ledger.Uploads().Edit(t.Context(), one.ID, func(ledger.Upload) ([]byte, string, error) {
