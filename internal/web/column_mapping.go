@@ -83,48 +83,41 @@ func (s *Site) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err erro
 	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
 	p.More = len(p.Survey.Columns) - len(shown)
 	for _, c := range shown {
-		ours, mapped := p.Reading.mappedField(c)
-		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours})
+		field, mapped := p.Reading.mappedField(c)
+		if !mapped {
+			field = c.Column
+		}
+		p.Columns = append(p.Columns, surveyedColumn{c, mapped, field})
 	}
 	return p, nil
 }
 
-// surveyedColumn is a column and what it is mapped to.
+// surveyedColumn is a column with our field that it is read as, which is empty for none. Mapped
+// reports whether a person chose the field.
 type surveyedColumn struct {
 	importer.ColumnSurvey
-	Mapped bool   // someone said so
-	Chosen string // ours
+	Mapped bool
+	Field  string
 }
 
 // maxColumns is how many columns of a sheet are shown: one can have sixteen
 // thousand.
 const maxColumns = 250
 
-// Field is our field that the column is read as; empty for none.
-func (c surveyedColumn) Field() string {
-	if c.Mapped {
-		return c.Chosen
-	}
-	return c.Column
-}
-
-// confidence says how certain it is that a column is read correctly.
-type confidence struct{ Class, Name string }
-
 // Confidence follows from how the column was recognized; nil for one that is not
 // used and resembles none of ours.
-func (c surveyedColumn) Confidence() *confidence {
+func (c surveyedColumn) Confidence() *stateWords {
 	switch {
 	case c.Mapped:
-		return &confidence{"ok", "Chosen"}
+		return &stateWords{"Chosen", "ok"}
 	case c.Column != "" && c.How == importer.ByName:
-		return &confidence{"ok", "Certain"}
+		return &stateWords{"Certain", "ok"}
 	case c.Column != "" && c.How == importer.ByContent:
-		return &confidence{"note", "By content"}
+		return &stateWords{"By content", "note"}
 	case c.Column != "":
-		return &confidence{"note", "Likely"}
+		return &stateWords{"Likely", "note"}
 	case c.Suggest != "":
-		return &confidence{"warn", "Check"}
+		return &stateWords{"Check", "warn"}
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ type page struct {
 	Nav     []navItem
 	Actions []action // that the reader has to take
 	Search  string   // what was searched for
-	Person  person
+	Account ledger.Account
 	Flash   *flashMessage
 	Mode    string // "test" or "live"
 	Version string // strangers are not told
@@ -78,11 +78,6 @@ type page struct {
 type navItem struct {
 	Path, Name string
 	Current    bool
-}
-
-// person is the reader of a page.
-type person struct {
-	Name, Roles string
 }
 
 // may is what the reader is allowed to do; pages leave out the rest.
@@ -100,11 +95,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashed()}
 	if v.signedIn {
 		account := v.session.Account
-		roles := make([]string, len(account.Roles))
-		for i, r := range account.Roles {
-			roles[i] = string(r)
-		}
-		p.Person = person{Name: account.Name, Roles: strings.Join(roles, ", ")}
+		p.Account = account
 		p.Version = v.site.Version
 		p.May = may{
 			Prepare: account.May(ledger.Preparer),

@@ -29,7 +29,6 @@ type rowPage struct {
 	Row        listedRow
 	Cost       rowCost
 	Understood []fact
-	Items      []rowItem
 	Attempts   []ledger.Attempt
 	Events     []ledger.Event
 	Documents  []ledger.Document
@@ -44,16 +43,16 @@ type rowPage struct {
 // fact is something that the row was read as.
 type fact struct{ Name, Text string }
 
-type rowItem struct {
-	ledger.Item
-	Exception filing.Exception // what stops the filing, where the code is known
-}
-
-// FiledAt is the filing date as a moment, where the service gave one; the zero
-// time where it gave something else.
-func (i rowItem) FiledAt() time.Time {
+// filedAt is the filing date as a moment, or zero if the filing service gave something else.
+func filedAt(i ledger.Item) time.Time {
 	at, _ := time.Parse(time.RFC3339, i.FilingDate)
 	return at
+}
+
+// exceptionOf is what stops a filing, or zero if the code is not known.
+func exceptionOf(code int) filing.Exception {
+	e, _ := filing.ExceptionOf(code)
+	return e
 }
 
 // timeTaken is how long the filing service took to answer, or empty if it did not.
@@ -77,14 +76,6 @@ var eventStates = map[ledger.EventState]stateWords{
 	ledger.EventUnknown:    {"for an order without a row", "uncertain"},
 	ledger.EventIgnored:    {"no effect here", "off"},
 	ledger.EventUnreadable: {"unreadable", "rejected"},
-}
-
-// Field is what a column was read as; "" where it was not used.
-func (p rowPage) Field(column int) string {
-	if column < len(p.Batch.Fields) {
-		return p.Batch.Fields[column]
-	}
-	return ""
 }
 
 // rowCost is an amount of a row and its name.
@@ -124,11 +115,6 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	p := rowPage{Batch: b, Cost: costOf(row), Understood: understood(row)}
 	if p.Row, err = listed(b, row); err != nil {
 		return err
-	}
-	for _, i := range row.Items {
-		item := rowItem{Item: i}
-		item.Exception, _ = filing.ExceptionOf(i.Exception)
-		p.Items = append(p.Items, item)
 	}
 	var company string
 	err = errors.Join(
@@ -274,6 +260,7 @@ type listedRow struct {
 type listedCell struct {
 	Text    string
 	Header  string
+	Field   string // what its column was read as; empty if it was not used
 	Letter  string
 	Index   int
 	Secret  bool
@@ -443,7 +430,7 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 			cell.Text = cells[i].Text
 		}
 		if i < len(b.Fields) {
-			cell.Secret = b.Fields[i] == secretField
+			cell.Field, cell.Secret = b.Fields[i], b.Fields[i] == secretField
 			names[b.Fields[i]] = cell.Text
 		}
 		row.Cells = append(row.Cells, cell)

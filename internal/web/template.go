@@ -81,6 +81,8 @@ var functions = template.FuncMap{
 	"confirmation": confirmation,
 	"step":         stepText,
 	"tone":         toneOf,
+	"filedAt":      filedAt,
+	"exceptionOf":  exceptionOf,
 	"timeTaken":    timeTaken,
 	"eventState":   func(s ledger.EventState) stateWords { return eventStates[s] },
 	"legibleBody":  legibleBody,

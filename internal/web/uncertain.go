@@ -48,15 +48,6 @@ type uncertainRow struct {
 	File string // of its batch
 }
 
-// Sendings lists the last attempts that reached the filing service, or may have.
-func (d *uncertainRow) Sendings() []ledger.Attempt {
-	sent := d.Sent()
-	return sent[max(0, len(sent)-sendingsNamed):]
-}
-
-// Earlier counts the attempts that Sendings leaves out.
-func (d *uncertainRow) Earlier() int { return max(0, len(d.Sent())-sendingsNamed) }
-
 // confirmation names what speaks against a decision: the form that confirms it
 // confirms this, and nothing that was reported since.
 func confirmation(objections []string) string {
@@ -71,10 +62,7 @@ func fingerprint(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-const (
-	uncertainOnPage = 20
-	sendingsNamed   = 3 // the last
-)
+const uncertainOnPage = 20
 
 func (s *Site) uncertain(v *request) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
