@@ -262,7 +262,6 @@ type listedCell struct {
 	Header  string
 	Field   string // what its column was read as; empty if it was not used
 	Letter  string
-	Index   int
 	Secret  bool
 	Fault   string
 	Warning bool
@@ -422,7 +421,7 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	row := listedRow{Row: r, Text: report.Message(&r)}
 	names := make(map[string]string) // by field
 	for i := range max(len(b.Columns), len(cells)) {
-		cell := listedCell{Index: i, Letter: sheet.ColumnName(i)}
+		cell := listedCell{Letter: sheet.ColumnName(i)}
 		if i < len(b.Columns) {
 			cell.Header = b.Columns[i]
 		}

@@ -78,7 +78,7 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 	}
 	moves := b.Open && st.Headline.Held == "" && st.Headline.Moving() > 0
 	st.Progress = s.meters.read(b.ID, f, fleet.halted, moves)
-	st.Headline.Remaining = st.Progress.Remaining
+	st.Headline.Remaining = st.Remaining
 	st.Word, st.Class = statusWord(b, st.Headline, moves)
 	return st, facts, nil
 }
