@@ -26,7 +26,6 @@ var Actions = []Action{
 	{"mail", "Deliver registered agent mail", "orderId=order_4be8", (*Service).adminMail},
 	{"test-delivery", "Send a test event to every endpoint", "", (*Service).adminTestDelivery},
 	{"deposit", "Add dollars to the prepaid balance", "amount=250.5", (*Service).adminDeposit},
-	{"ein", "Set the EIN of a company, or remove it", "companyId=comp_1 ein=12-3456789", (*Service).adminEIN},
 	{"fault", "Add a fault of answers", "kind=status status=503 after=true endpoint=* companyId=comp_1 nth=3 " +
 		"retryAfterSeconds=2 rate=0.05 times=3 forSeconds=10", (*Service).adminAddFault},
 	{"clear-faults", "Remove the faults", "", (*Service).adminClearFaults},
@@ -213,16 +212,4 @@ func (s *Service) adminTestDelivery(c *call) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"eventId": s.TestDelivery(c.request.Context()).ID}, nil
-}
-
-func (s *Service) adminEIN(c *call) (any, error) {
-	company := c.body.text("companyId")
-	number, given := c.body.maybeText("ein")
-	if given {
-		c.body.matches("ein", number, einShape, "an EIN of nine digits")
-	}
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	return map[string]any{"companyId": company, "ein": number}, s.SetEIN(company, number)
 }

@@ -2,6 +2,9 @@ package sandbox
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,18 +17,23 @@ import (
 	"time"
 )
 
+// heard is an event as an endpoint reads it.
+type heard struct {
+	ID, Type, CreatedAt string
+	Data                map[string]any
+}
+
 // post is one delivery as an endpoint saw it.
 type post struct {
+	heard
 	after  time.Duration // since the endpoint was made
-	id     string
 	body   string
 	status string // filingStatus
 	good   bool   // its signature
-	data   map[string]any
 }
 
-// inbox is an endpoint without a network, for tests on a made-up clock. It is
-// the Client's transport.
+// inbox is an endpoint. As the Client's transport it needs no network, for tests on a
+// made-up clock.
 type inbox struct {
 	service *Service
 	hook    Webhook
@@ -41,11 +49,12 @@ func (in *inbox) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var e heard
-	_ = json.Unmarshal(body, &e) // rubbish has no id
-	p := post{time.Since(in.made), e.ID, string(body), "", r.Header.Get(SignatureHeader) == Sign(in.hook.Secret, body),
-		e.Data}
-	p.status, _ = e.Data["filingStatus"].(string)
+	mac := hmac.New(sha256.New, []byte(in.hook.Secret))
+	mac.Write(body)
+	p := post{after: time.Since(in.made), body: string(body)}
+	p.good = r.Header.Get("Service-Signature") == hex.EncodeToString(mac.Sum(nil))
+	_ = json.Unmarshal(body, &p.heard) // rubbish has no id
+	p.status, _ = p.Data["filingStatus"].(string)
 	in.mu.Lock()
 	in.posts = append(in.posts, p)
 	n := len(in.posts)
@@ -148,7 +157,7 @@ func (tt deliveryCase) run(t *testing.T) {
 			t.Fatalf("%d tries, want %d", len(posts), len(tt.waits)+1)
 		}
 		for i, p := range posts {
-			if p.id != e.ID || p.body != string(e.Body) || !p.good {
+			if p.ID != e.ID || p.body != string(e.Body) || !p.good {
 				t.Errorf("try %d: %+v", i+1, p)
 			}
 			if i > 0 {

@@ -2,12 +2,7 @@ package sandbox
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,59 +11,22 @@ import (
 	"time"
 )
 
-// ear is an endpoint that keeps what it is told and checks the signatures.
-type ear struct {
-	t      *testing.T
-	secret string
-
-	mu   sync.Mutex
-	told [][]byte
-}
-
-func (e *ear) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	mac := hmac.New(sha256.New, []byte(e.secret))
-	mac.Write(body)
-	if got := r.Header.Get("Service-Signature"); got != hex.EncodeToString(mac.Sum(nil)) {
-		e.t.Errorf("signature %q does not fit the body %s", got, body)
-	}
-	e.told = append(e.told, body)
-}
-
-type heard struct {
-	ID, Type, CreatedAt string
-	Data                map[string]any
-}
-
-// take returns what came since it was asked last.
-func (e *ear) take() []heard {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var list []heard
-	for _, body := range e.told {
-		var one heard
-		if err := json.Unmarshal(body, &one); err != nil {
-			e.t.Errorf("event %q: %v", body, err)
+// listen registers an endpoint that a server stands for.
+func (b *bench) listen(t *testing.T, types string) *inbox {
+	in := &inbox{made: time.Now()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answer, err := in.RoundTrip(r); err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("a delivery with a wrong signature: %v", err)
 		}
-		list = append(list, one)
-	}
-	e.told = nil
-	return list
-}
-
-func (b *bench) listen(t *testing.T, types string) *ear {
-	e := &ear{t: t}
-	server := httptest.NewServer(e)
+	}))
 	t.Cleanup(server.Close)
 	var hook struct{ ID, SigningSecret string }
 	b.do("POST", "/v1/webhook-endpoints", `{"url":"`+server.URL+`","eventTypes":[`+types+`]}`).decode(t, &hook)
 	if !strings.HasPrefix(hook.SigningSecret, "whsec_") {
 		t.Fatalf("got %+v", hook)
 	}
-	e.secret = hook.SigningSecret
-	return e
+	in.hook.Secret = hook.SigningSecret
+	return in
 }
 
 // bothTypes are the event types that an endpoint can ask for.
