@@ -88,10 +88,6 @@ func parseRoles(words []string) ([]ledger.Role, error) {
 	return roles, nil
 }
 
-// completeRoles completes the names of roles.
-var completeRoles = cobra.FixedCompletions(strings.Split(roleText(ledger.Roles), ", "),
-	cobra.ShellCompDirectiveNoFileComp)
-
 func (a *app) accountsAddCommand() *cobra.Command {
 	var words []string
 	var base string
@@ -136,7 +132,6 @@ whose account has an address get further links by email from the sign-in page.`,
 	c.Flags().StringSliceVar(&words, "role", nil,
 		"preparer, approver, operator, or auditor; repeat it for several")
 	c.Flags().StringVar(&base, "url", "", urlUsage)
-	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
 	return c
 }
 
@@ -174,7 +169,6 @@ who are signed in.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: completeRoles,
 	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
 		if len(words) == 1 && words[0] == "none" {
 			words = nil

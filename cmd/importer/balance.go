@@ -122,15 +122,13 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if disagrees != "" {
 		fmt.Fprintf(a.out, "\n%s.\n", a.paint.yellow(disagrees))
 	}
-	if book.Certainty == money.Estimated {
-		fmt.Fprintln(
-			a.out, "\nSome state fees are estimates, so the filing service may have charged a different amount. To "+
-				"record a difference:\n  importer deposit --adjust --note REASON -- AMOUNT")
-	}
-	if book.Unsure() {
-		fmt.Fprintln(
-			a.out, "\nSome state fees are not known, so the actual cost is higher than charged. To "+
-				"record the difference:\n  importer deposit --adjust --note REASON -- AMOUNT")
+	why := map[money.Certainty]string{
+		money.Estimated: "are estimates, so the filing service may have charged a different amount. To record a " +
+			"difference",
+		money.Unknown:   "are not known, so the actual cost is higher than charged. To record the difference",
+	}[book.Certainty]
+	if why != "" {
+		fmt.Fprintf(a.out, "\nSome state fees %s:\n  importer deposit --adjust --note REASON -- AMOUNT\n", why)
 	}
 	if len(lines) == 0 {
 		return nil

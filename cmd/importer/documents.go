@@ -33,8 +33,8 @@ describes each file. Run the same command again to fetch missing documents.`,
 			if err != nil {
 				return err
 			}
-			if dir != "" {
-				return a.saveDocuments(ctx, b, items, dir)
+			if dir != "" && len(items) > 0 {
+				return a.saveDocuments(ctx, items, dir)
 			}
 			return a.listDocuments(b, items)
 		}),
@@ -56,12 +56,7 @@ func (a *app) listDocuments(b ledger.Batch, items []documents.Item) error {
 
 // saveDocuments saves the missing documents. It ends with 3 if some could not be
 // fetched; the same command retries.
-func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item,
-	dir string) (err error) {
-	if len(items) == 0 {
-		a.say("No documents have arrived for batch %s yet.", b.ID)
-		return nil
-	}
+func (a *app) saveDocuments(ctx context.Context, items []documents.Item, dir string) (err error) {
 	service, err := a.env.Client()
 	if err != nil {
 		return err

@@ -41,29 +41,21 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	if p.public != nil {
 		base = p.public.String()
 	}
+	text := "The page is at " + base + "/"
 	if !p.local {
 		accounts, err := p.ledger.Accounts().List(ctx)
-		if err != nil {
-			return invitation{}, err
+		if err == nil && len(accounts) == 0 {
+			text += ". There are no accounts yet. To add one: importer accounts add NAME --role " +
+				"operator,approver,preparer --url " + base
 		}
-		if len(accounts) == 0 {
-			return invitation{
-				text: fmt.Sprintf(
-					"The page is at %s/. There are no accounts yet. To add one: importer accounts add NAME --role "+
-						"operator,approver,preparer --url %s", base, base),
-			}, nil
-		}
-		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
+		return invitation{text: text}, err
 	}
 	link, err := ownerLink(ctx, p.ledger, "by importer serve", firstLinkLife)
 	if err != nil {
 		return invitation{}, err
 	}
 	if link == "" {
-		return invitation{
-			text: fmt.Sprintf("The page is at %s/. Sign in with your company account", base),
-			page: base + "/",
-		}, nil
+		return invitation{text: text + ". Sign in with your company account", page: base + "/"}, nil
 	}
 	in := invitation{link: base + link, page: base + "/"}
 	if terminal {
@@ -74,7 +66,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	if err := writeLink(in.file, in.link); err != nil {
 		return invitation{}, err
 	}
-	in.text = fmt.Sprintf("The page is at %s/. A one-time sign-in link is in the file %s", base, in.file)
+	in.text = text + ". A one-time sign-in link is in the file " + in.file
 	return in, nil
 }
 

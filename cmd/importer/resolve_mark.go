@@ -49,12 +49,6 @@ twice.`,
   importer resolve mark b7k2:17 placed --company comp_5
   importer resolve mark b7k2:17 not-placed`,
 		Args: takes(2, "a row and a decision, such as b7k2:17 not-placed"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) != 1 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return []string{markPlaced, markNotPlaced}, cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := m.parse(args[0], args[1]); err != nil {
 				return err
