@@ -69,6 +69,9 @@ const (
 	ByMap     = "map"     // the options map it
 )
 
+// recognized says how a column was recognized by its header.
+var recognized = [...]string{unknown: "", weak: ByWording, alias: ByWording, exact: ByName, mapped: ByMap}
+
 // SurveyReader reads the first rows of a file and says how they are understood,
 // also if Open would refuse the file: without a recognized header or product,
 // or with several sheets of filings. It fails for wrong options and for content
@@ -315,15 +318,8 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 		if c.Header == "" && c.Samples == nil {
 			continue
 		}
-		switch {
-		case h.byContent:
+		if c.How = recognized[h.strength]; h.byContent {
 			c.How = ByContent
-		case h.strength == exact:
-			c.How = ByName
-		case h.strength == weak, h.strength == alias:
-			c.How = ByWording
-		case h.strength == mapped:
-			c.How = ByMap
 		}
 		if h.column == none {
 			im.describeUnused(&c, &h)
@@ -416,16 +412,14 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
 	column := &columns[h.column]
 	winner, rivals := strongest(claims[h.column])
-	switch {
-	case im.mapping == nil && im.product == "":
-		c.Column = column.header
-	case im.mapping == nil && !column.has(im.product), im.mapping != nil && im.mapping.binding(h.column) == nil:
-		c.Note = fmt.Sprintf("%s is not used for %s", column.header, article(im.product))
-		return
-	default:
-		c.Column = column.header
+	used := im.product == "" || column.has(im.product)
+	if im.mapping != nil {
+		used = im.mapping.binding(h.column) != nil
 	}
+	c.Column = column.header
 	switch {
+	case !used:
+		c.Column, c.Note = "", fmt.Sprintf("%s is not used for %s", column.header, article(im.product))
 	case winner.index != h.index && h.strength < winner.strength:
 		c.Column, c.Note = "", fmt.Sprintf("%s is a closer match for %s", winner.name(im.layout.row),
 			column.header)
