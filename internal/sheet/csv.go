@@ -275,9 +275,8 @@ func (s *csvSource) record(b *Block) error {
 	row := Row{Number: s.number, Line: line + s.skippedLines}
 	if row.Number > s.limits.Rows {
 		return &FormatError{
-			Reason:   fmt.Sprintf("there are more than %d rows", s.limits.Rows),
-			Remedy:   remedySplit,
-			tooLarge: true,
+			Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows),
+			Remedy: remedySplit,
 		}
 	}
 	if len(fields) > s.limits.Columns {
@@ -285,8 +284,6 @@ func (s *csvSource) record(b *Block) error {
 			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line,
 				len(fields), s.limits.Columns),
 			Remedy: "Check the delimiter and the line ends of the file",
-
-			tooLarge: true,
 		}
 	}
 	s.width = len(fields)

@@ -15,8 +15,7 @@ type FormatError struct {
 	Reason string // a clause without a full stop: "the file is protected with a password"
 	Remedy string // a sentence without a full stop
 
-	tooLarge bool // it costs more than a file of its size may
-	cause    error
+	cause error
 }
 
 // Error returns a sentence with the reason, followed by the remedy.

@@ -69,9 +69,8 @@ func setDefault[T int | int64](field *T, value T) {
 // tooLarge returns the error for a file in which something is too large.
 func tooLarge(what string, limit string, remedy string) *FormatError {
 	return &FormatError{
-		Reason:   fmt.Sprintf("the file is too large: %s more than %s", what, limit),
-		Remedy:   remedy,
-		tooLarge: true,
+		Reason: fmt.Sprintf("the file is too large: %s more than %s", what, limit),
+		Remedy: remedy,
 	}
 }
 

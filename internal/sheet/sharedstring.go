@@ -136,8 +136,6 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, Strike, error) {
 				return dst, NotStruck, &FormatError{
 					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
 					Remedy: "Shorten it",
-
-					tooLarge: true,
 				}
 			}
 		case tokenEnd:

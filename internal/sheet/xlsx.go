@@ -184,9 +184,7 @@ func partError(name string, err error) error {
 	case errors.Is(err, zip.ErrAlgorithm):
 		reason = "it is compressed in an unknown way, or encrypted"
 	}
-	refused := damaged(fmt.Sprintf("part %q: %s", name, reason), err)
-	refused.tooLarge = errors.Is(err, errXMLTag) || errors.Is(err, errXMLToken) || errors.Is(err, errXMLDepth)
-	return refused
+	return damaged(fmt.Sprintf("part %q: %s", name, reason), err)
 }
 
 // element is the start of an element of a small part. It is valid only during
@@ -420,9 +418,8 @@ func (l *sheetList) check() error {
 		return packageError(l.parts)
 	case l.sheets > l.limits.Sheets:
 		return &FormatError{
-			Reason:   fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
-			Remedy:   "Save those that hold filings as a workbook of their own",
-			tooLarge: true,
+			Reason: fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
+			Remedy: "Save those that hold filings as a workbook of their own",
 		}
 	case l.shared:
 		return damaged("two of its sheets are one", nil)

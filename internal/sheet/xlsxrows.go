@@ -391,8 +391,6 @@ func (s *sheetSource) readText(dst []byte) ([]byte, error) {
 			return dst, &FormatError{
 				Reason: "the text is longer than the " + byteCount(int64(s.limits.CellBytes)) + " that a cell can hold",
 				Remedy: "Shorten it",
-
-				tooLarge: true,
 			}
 		}
 	}

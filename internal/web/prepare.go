@@ -466,23 +466,6 @@ func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.S
 		})
 }
 
-// maxVerified is the size of a sheet up to which all of it is read before it is
-// kept: a few seconds. What is too large in a larger one its preparation finds.
-const maxVerified = 8 << 20
-
-// verify checks the sizes of an upload.
-func (s *Site) verify(ctx context.Context, u ledger.Upload) error {
-	if u.Size > maxVerified {
-		return nil
-	}
-	return s.readUpload(ctx, u, func(content []byte, _ importer.Options) error {
-		if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
-			return badRequest("%s Nothing was saved.", err)
-		}
-		return nil
-	})
-}
-
 // understands checks the column mapping of an upload.
 func (s *Site) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {

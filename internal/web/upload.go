@@ -61,9 +61,6 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	if u.Size == 0 {
 		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
 	}
-	if err := s.verify(v.ctx(), u); err != nil {
-		return err
-	}
 	survey, err := s.queue.survey(v.ctx(), u)
 	var format *sheet.FormatError
 	switch {
