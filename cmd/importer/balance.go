@@ -125,7 +125,7 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	why := map[money.Certainty]string{
 		money.Estimated: "are estimates, so the filing service may have charged a different amount. To record a " +
 			"difference",
-		money.Unknown:   "are not known, so the actual cost is higher than charged. To record the difference",
+		money.Unknown: "are not known, so the actual cost is higher than charged. To record the difference",
 	}[book.Certainty]
 	if why != "" {
 		fmt.Fprintf(a.out, "\nSome state fees %s:\n  importer deposit --adjust --note REASON -- AMOUNT\n", why)

@@ -239,7 +239,7 @@ func TestBilling(t *testing.T) {
 	t.Run("wholesale override", func(t *testing.T) {
 		prices := DefaultPrices()
 		i := slices.IndexFunc(prices, func(p Price) bool { return p.Type == annualReport })
-		prices[i].Override = 12_34
+		prices[i].Wholesale = 12_34
 		b := newBench(t, Config{Prices: prices, Fees: []Fee{}})
 		b.mustOrder(`"companyId":"comp_held",` + report2026)
 		if got := b.Books().Charged; got != 12_34 {

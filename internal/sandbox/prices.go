@@ -22,17 +22,8 @@ type Price struct {
 	Type, Name, Description string
 	Default                 int64 // default retail price
 	Retail                  int64 // custom retail price; 0: none is set
-	Wholesale               int64 // default wholesale price
-	Override                int64 // wholesale price agreed with this organization; 0: none
+	Wholesale               int64 // the minimum retail price
 	Disabled                bool
-}
-
-// floor returns the wholesale price, which is the minimum retail price.
-func (p Price) floor() int64 {
-	if p.Override != 0 {
-		return p.Override
-	}
-	return p.Wholesale
 }
 
 // DefaultPrices is a plausible price list; the spec shows no amounts.
@@ -81,22 +72,14 @@ func DefaultFees() []Fee {
 	}
 }
 
-type feeKey struct{ product, state, entityType string }
-
-func feeTable(fees []Fee) map[feeKey]int64 {
-	t := make(map[feeKey]int64, len(fees))
-	for _, f := range fees {
-		t[feeKey{f.Product, f.State, f.EntityType}] = f.Cents
-	}
-	return t
-}
-
 // fee returns the closest line of the table.
 func (s *Service) fee(product, state, entityType string) int64 {
-	for _, k := range []feeKey{{product, state, entityType}, {product, state, ""}, {product, "", entityType},
-		{product, "", ""}} {
-		if cents, ok := s.fees[k]; ok {
-			return cents
+	for _, k := range []Fee{{product, state, entityType, 0}, {product, state, "", 0}, {product, "", entityType, 0},
+		{product, "", "", 0}} {
+		for _, f := range s.cfg.Fees {
+			if f.Product == k.Product && f.State == k.State && f.EntityType == k.EntityType {
+				return f.Cents
+			}
 		}
 	}
 	return 0
@@ -105,7 +88,7 @@ func (s *Service) fee(product, state, entityType string) int64 {
 func (s *Service) wholesale(product string) int64 {
 	for _, p := range s.prices {
 		if p.Type == product {
-			return p.floor()
+			return p.Wholesale
 		}
 	}
 	return 0
@@ -127,7 +110,7 @@ func (s *Service) priceAnswer(p Price) priceAnswer {
 		Name:            p.Name,
 		Description:     p.Description,
 		DefaultAmount:   dollars(p.Default),
-		WholesaleAmount: dollars(p.floor()),
+		WholesaleAmount: dollars(p.Wholesale),
 		Enabled:         !p.Disabled,
 	}
 	if p.Retail != 0 {
@@ -167,7 +150,7 @@ func (s *Service) putPrice(c *call) (any, error) {
 	}
 	p := s.prices[i]
 	if hasRetail {
-		if floor := p.floor(); retail < floor {
+		if floor := p.Wholesale; retail < floor {
 			r := forbidden(s.cfg.Invalid, "4 set price 1", "retailAmount is below the wholesale price of %s", p.Name)
 			r.minimum = &floor
 			return nil, r

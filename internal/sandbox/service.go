@@ -137,7 +137,6 @@ type Service struct {
 	companySlugs  map[string]*company
 	organization  map[string]any
 	prices        []Price
-	fees          map[feeKey]int64
 	documents     map[string]*Document
 	links         map[string]link
 	webhooks      []*webhook
@@ -189,7 +188,6 @@ func New(cfg Config) *Service {
 		companySlugs:  make(map[string]*company),
 		organization:  newOrganization(cfg.Now()),
 		prices:        slices.Clone(cfg.Prices),
-		fees:          feeTable(cfg.Fees),
 		documents:     make(map[string]*Document),
 		links:         make(map[string]link),
 		items:         make(map[string]*Item),
