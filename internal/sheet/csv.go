@@ -274,17 +274,12 @@ func (s *csvSource) record(b *Block) error {
 	s.nextLine = line + lines
 	row := Row{Number: s.number, Line: line + s.skippedLines}
 	if row.Number > s.limits.Rows {
-		return &FormatError{
-			Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows),
-			Remedy: remedySplit,
-		}
+		return refused(fmt.Sprintf("there are more than %d rows", s.limits.Rows), remedySplit)
 	}
 	if len(fields) > s.limits.Columns {
-		return &FormatError{
-			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line,
-				len(fields), s.limits.Columns),
-			Remedy: "Check the delimiter and the line ends of the file",
-		}
+		return refused(fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line,
+			len(fields), s.limits.Columns),
+			"Check the delimiter and the line ends of the file")
 	}
 	s.width = len(fields)
 	for i, field := range fields {
@@ -357,11 +352,9 @@ func looksLikeFormula(text string) bool {
 }
 
 func (s *csvSource) unclosed(line int) error {
-	return &FormatError{
-		Reason: fmt.Sprintf("a quotation mark is opened on or after line %d and not properly closed",
-			line+s.skippedLines),
-		Remedy: `Close it, or double it ("") where it belongs to the text`,
-	}
+	return refused(fmt.Sprintf("a quotation mark is opened on or after line %d and not properly closed",
+		line+s.skippedLines),
+		`Close it, or double it ("") where it belongs to the text`)
 }
 
 // readLoosely reads again a record that encoding/csv refused because of its

@@ -24,7 +24,7 @@ var textSheets = regexp.MustCompile(`^(ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|
 var workbookStream = regexp.MustCompile(`^\x09[\x00\x02\x04\x08][\x04\x06\x08\x10]\x00`)
 
 func notASheet(what string) *FormatError {
-	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
+	return refused("this is "+what+", which cannot be read here", remedySaveAs)
 }
 
 // detect finds the format of a file from its content.
@@ -34,7 +34,7 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 		return "", err
 	}
 	if len(head) == 0 {
-		return "", &FormatError{Reason: "the file is empty", Remedy: "Check that it was saved, or exported, completely"}
+		return "", refused("the file is empty", "Check that it was saved, or exported, completely")
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("%PDF-")):
@@ -66,8 +66,8 @@ func readHead(file io.ReaderAt, size int64) ([]byte, error) {
 const remedyXLSX = "Open it in Excel or LibreOffice and save it as .xlsx"
 
 var (
-	errXLS = &FormatError{Reason: "this is an old Excel workbook (.xls)", Remedy: remedyXLSX}
-	errODS = &FormatError{Reason: "this is an OpenDocument spreadsheet (.ods)", Remedy: remedyXLSX}
+	errXLS = refused("this is an old Excel workbook (.xls)", remedyXLSX)
+	errODS = refused("this is an OpenDocument spreadsheet (.ods)", remedyXLSX)
 )
 
 // odsType is the content of the first part of an OpenDocument spreadsheet, which
@@ -81,11 +81,9 @@ var compoundStreams = []struct {
 	stream string
 	err    *FormatError
 }{
-	{"EncryptedPackage", &FormatError{
-		Reason: "the workbook is protected with a password (encrypted)",
-		Remedy: "Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with " +
-			"Password, and save it",
-	}},
+	{"EncryptedPackage", refused("the workbook is protected with a password (encrypted)",
+		"Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with "+
+			"Password, and save it")},
 	{"Workbook", errXLS},
 	{"WORKBOOK", errXLS},
 	{"Book", errXLS},
@@ -148,13 +146,11 @@ func packageError(parts map[string]*zip.File) error {
 		case strings.HasSuffix(name, ".iwa"), strings.HasSuffix(name, "/index.zip"):
 			return notASheet("an Apple Numbers document")
 		case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".xlsx"):
-			return &FormatError{
-				Reason: "this is a zip archive that holds other files, not a workbook",
-				Remedy: "Unpack it and use the file inside",
-			}
+			return refused("this is a zip archive that holds other files, not a workbook",
+				"Unpack it and use the file inside")
 		}
 	}
-	return &FormatError{Reason: "this is a zip file without an Excel workbook in it", Remedy: remedySaveAs}
+	return refused("this is a zip file without an Excel workbook in it", remedySaveAs)
 }
 
 // The beginnings of text that is not a CSV.
@@ -168,10 +164,7 @@ var (
 func textError(head string) error {
 	start := strings.TrimLeft(head, " \t\r\n\v\f")
 	if start == "" {
-		return &FormatError{
-			Reason: "the file holds nothing but blanks",
-			Remedy: "Check that it was saved, or exported, completely",
-		}
+		return refused("the file holds nothing but blanks", "Check that it was saved, or exported, completely")
 	}
 	switch {
 	case strings.HasPrefix(start, "<") && strings.Contains(head, "urn:schemas-microsoft-com:office:spreadsheet"):
@@ -191,7 +184,7 @@ func textError(head string) error {
 		}
 	}
 	if control > 4+len(head)/50 { // a stray one is left out later
-		return &FormatError{Reason: "this is a binary file, neither a workbook nor text", Remedy: remedySaveAs}
+		return refused("this is a binary file, neither a workbook nor text", remedySaveAs)
 	}
 	return nil
 }

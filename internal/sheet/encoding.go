@@ -84,10 +84,8 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder}, nil
 }
 
-var errCutOff = &FormatError{
-	Reason: "the file ends in the middle of a character: it was cut off, and rows may be missing",
-	Remedy: "Export it again as CSV UTF-8, and check that its last row is there",
-}
+var errCutOff = refused("the file ends in the middle of a character: it was cut off, and rows may be missing",
+	"Export it again as CSV UTF-8, and check that its last row is there")
 
 // endsInCharacter reports whether text ends with the beginning of a multi-byte
 // character of UTF-8.

@@ -18,6 +18,9 @@ type FormatError struct {
 	cause error
 }
 
+// refused returns the error for content that cannot be read.
+func refused(reason, remedy string) *FormatError { return &FormatError{Reason: reason, Remedy: remedy} }
+
 // Error returns a sentence with the reason, followed by the remedy.
 func (e *FormatError) Error() string {
 	var place []string

@@ -68,10 +68,12 @@ func setDefault[T int | int64](field *T, value T) {
 
 // tooLarge returns the error for a file in which something is too large.
 func tooLarge(what string, limit string, remedy string) *FormatError {
-	return &FormatError{
-		Reason: fmt.Sprintf("the file is too large: %s more than %s", what, limit),
-		Remedy: remedy,
-	}
+	return refused(fmt.Sprintf("the file is too large: %s more than %s", what, limit), remedy)
+}
+
+// longText returns the error for a text that no cell can hold.
+func longText(limit int) *FormatError {
+	return refused("a text is longer than the "+byteCount(int64(limit))+" that a cell can hold", "Shorten it")
 }
 
 // remedyTrim is the remedy for a file that is far larger inside than its

@@ -133,10 +133,7 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, Strike, error) {
 				}
 			}
 			if len(dst)-start > 8*limit {
-				return dst, NotStruck, &FormatError{
-					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
-					Remedy: "Shorten it",
-				}
+				return dst, NotStruck, longText(limit)
 			}
 		case tokenEnd:
 			if len(s.marks) < depth {

@@ -232,10 +232,7 @@ func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, e
 func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	f.bytes, f.size = file, size
 	if size > limits.FileBytes {
-		return &FormatError{
-			Reason: "the file is larger than " + byteCount(limits.FileBytes),
-			Remedy: "Split it into several files",
-		}
+		return refused("the file is larger than "+byteCount(limits.FileBytes), "Split it into several files")
 	}
 	format, err := detect(file, size)
 	if err != nil {

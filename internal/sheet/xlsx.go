@@ -417,16 +417,14 @@ func (l *sheetList) check() error {
 	case !l.isWorkbook:
 		return packageError(l.parts)
 	case l.sheets > l.limits.Sheets:
-		return &FormatError{
-			Reason: fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
-			Remedy: "Save those that hold filings as a workbook of their own",
-		}
+		return refused(fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
+			"Save those that hold filings as a workbook of their own")
 	case l.shared:
 		return damaged("two of its sheets are one", nil)
 	case l.longName:
 		return damaged("a sheet has a name of more than "+byteCount(maxNameBytes), nil)
 	case len(l.tabs) == 0:
-		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
+		return refused("the workbook has no sheet with cells", "Check that it is the right file")
 	}
 	return nil
 }
@@ -525,7 +523,7 @@ func (w *workbook) sheets() []Info {
 }
 
 func noSheet(name string) error {
-	return &FormatError{Reason: fmt.Sprintf("there is no sheet %q", name), Remedy: "Check the name on its tab"}
+	return refused(fmt.Sprintf("there is no sheet %q", name), "Check the name on its tab")
 }
 
 // tab finds a sheet by its name.

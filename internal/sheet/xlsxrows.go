@@ -78,10 +78,7 @@ func (s *sheetSource) findData() error {
 		case t != tokenStart:
 		case len(s.scanner.marks) == 1:
 			if string(s.scanner.name) != "worksheet" {
-				return &FormatError{
-					Reason: "the sheet holds no cells (it may be a chart)",
-					Remedy: "Choose another sheet",
-				}
+				return refused("the sheet holds no cells (it may be a chart)", "Choose another sheet")
 			}
 		case string(s.scanner.name) == "sheetData":
 			s.inData = true
@@ -388,10 +385,7 @@ func (s *sheetSource) readText(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 		if len(dst) > 8*s.limits.CellBytes {
-			return dst, &FormatError{
-				Reason: "the text is longer than the " + byteCount(int64(s.limits.CellBytes)) + " that a cell can hold",
-				Remedy: "Shorten it",
-			}
+			return dst, longText(s.limits.CellBytes)
 		}
 	}
 }
