@@ -41,7 +41,7 @@ type actionFacts struct {
 // actionsMax bounds how long the facts are kept: every page shows them.
 const actionsMax = 10 * time.Second
 
-// actionsTTL is how long facts that took so long to load are kept.
+// actionsTTL returns how long facts are kept by how long they took to load.
 func actionsTTL(took time.Duration) time.Duration { return min(sharedTTL(took), actionsMax) }
 
 // loadActionFacts loads what the actions are made from.
@@ -71,8 +71,7 @@ func (f *fleetFacts) sends() bool {
 	return slices.ContainsFunc(f.processes, func(p ledger.Process) bool { return p.Alive && p.Places })
 }
 
-// listActions lists what the reader has to do, what stops the most first. A reader
-// without the role for it is not asked.
+// listActions lists the actions that the reader has a role for, the most urgent first.
 func (s *Site) listActions(v *request) ([]action, error) {
 	if !v.session.Account.HasRole() {
 		return nil, nil

@@ -124,9 +124,10 @@ var approvalRoutes = []route{
 
 // approvalPage is the page on which a batch is submitted, approved or refused.
 type approvalPage struct {
-	Batch   ledger.Batch
-	Draft   *ledger.Upload // before it is submitted; nil for a batch
-	Path    string         // of the rows: "/sheets/…" or "/batches/…"
+	Batch ledger.Batch
+	// Draft is the upload before it is submitted, or nil for a batch.
+	Draft   *ledger.Upload
+	Path    string // of the rows: "/sheets/…" or "/batches/…"
 	Steps   []step
 	Orders  int
 	Quote   pricing.BatchQuote
@@ -143,12 +144,13 @@ type approvalPage struct {
 	Was      string // the orders and cost when the batch was submitted; "" where they are the same
 	Asks     bool   // a second person has to approve it
 	approvers
-	Waits    bool          // waiting for approval
-	SendBack bool          // there is a draft to send it back to
-	Again    *costApproval // the rows that need a new approval of their cost; nil for none
-	Charged  money.Cost    // so far, of a batch that was approved
-	Expected money.Cost    // charged, reserved and still to come
-	Firms    []string      // the names of the organization, for the printed page
+	Waits    bool // waiting for approval
+	SendBack bool // there is a draft to send it back to
+	// Again are the rows that need a new approval of their cost, or nil.
+	Again    *costApproval
+	Charged  money.Cost // so far, of a batch that was approved
+	Expected money.Cost // charged, reserved and still to come
+	Firms    []string   // the names of the organization, for the printed page
 }
 
 // Excluded counts the rows of the spreadsheet that are not ordered.

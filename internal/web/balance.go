@@ -125,13 +125,13 @@ func (s *Site) recordEntry(v *request) error {
 
 func entryName(k ledger.EntryKind) string { return report.EntryText(k) }
 
-// askForFunds sends one row now, to learn whether there are funds again.
+// askForFunds sends one row now, to find out whether the funds are sufficient again.
 func (s *Site) askForFunds(v *request) error {
 	err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
 	return v.done(err, "/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
 }
 
-// balanceFilter is what of the entries is asked for.
+// balanceFilter is the filter of the entries.
 type balanceFilter struct {
 	Kind, Search string
 	From, To     string // as they were typed

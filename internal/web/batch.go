@@ -28,7 +28,7 @@ var batchRoutes = []route{
 	{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: ofBatch((*Site).dismissRows)},
 }
 
-// batchPage is all there is to see of a batch.
+// batchPage is the page of a batch.
 type batchPage struct {
 	Batch  ledger.Batch
 	Panel  *panel
@@ -108,7 +108,7 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	return v.show("batch.html", b.File, p)
 }
 
-// sheetOf finds the sheet that a batch was prepared of; "" where there is none.
+// sheetOf finds the upload that a batch was prepared from. It is empty if the upload is gone.
 func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 	uploads, err := s.Ledger.Uploads().List(ctx)
 	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
@@ -126,7 +126,7 @@ func mark(p *panel) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// panel is what moves on the page of a batch. It is the same for everybody.
+// panel is the part of the page of a batch that updates live. It is the same for every reader.
 type panel struct {
 	batchStatus
 	Batch    ledger.Batch
@@ -141,11 +141,13 @@ type panel struct {
 	OutOfFunds bool
 }
 
-// hold is why rows are not sent now, and where something can be done about it.
+// hold is a reason why rows are not sent now.
 type hold struct {
 	Class, What, Do string
-	Path, Name      string    // where; "" for nowhere
-	Until           time.Time // when it ends automatically; zero if unknown
+	// Path and Name are the page where it can be ended. They are empty if no page can.
+	Path, Name string
+	// Until is when it ends automatically, or zero if unknown.
+	Until time.Time
 }
 
 // loadPanel loads the present state of a batch.
@@ -276,14 +278,14 @@ func (s *Site) batchProgress(v *request, b ledger.Batch) error {
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// pauseBatch keeps the rest of a batch back.
+// pauseBatch stops sending the rows of a batch.
 func (s *Site) pauseBatch(v *request, b ledger.Batch) error {
 	err := s.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is paused. No more rows are sent until someone resumes it. "+
 		"Rows already sent get their result.")
 }
 
-// resumeBatch lets a batch go on, and asks again where funds were out.
+// resumeBatch sends the rows of a batch again, and tries again if funds were insufficient.
 func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
 	err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is resumed.")
@@ -306,8 +308,7 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 	return v.done(nil, "/batches/"+b.ID, "%s", text)
 }
 
-// dismissRows takes rows that no one will correct off the list of what needs
-// action.
+// dismissRows skips rows that need attention and that no one will correct.
 func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 	n, err := strconv.Atoi(v.r.PostForm.Get("rows"))
 	if err != nil || n < 1 {
@@ -328,7 +329,7 @@ func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 		plural(n, "it", "them"), next)
 }
 
-// retryBatch lets what the service refused be sent again.
+// retryBatch makes the rejected rows of a batch ready to send again.
 func (s *Site) retryBatch(v *request, b ledger.Batch) error {
 	n, err := s.Ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "Ready to send again: %s.", count(n, "rejected row"))

@@ -18,13 +18,15 @@ var calendarRoutes = []route{
 	{pattern: "GET /calendar.csv", may: exporter, serve: (*Site).calendarFile},
 }
 
-// calendarAsk is what of the calendar is asked for.
+// calendarAsk is the filter of the calendar.
 type calendarAsk struct {
-	Season   string // "" for all
+	// Season is the name of a schedule, and State a state. They are empty for all.
+	Season   string
 	State    filing.State
 	From, To season.Date
-	Rest     bool // what has nothing due, in place of what has
-	Today    season.Date
+	// Rest selects the companies without a due date instead of those with one.
+	Rest  bool
+	Today season.Date
 }
 
 // longestSpan is how many days a calendar may have.

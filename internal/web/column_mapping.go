@@ -104,8 +104,8 @@ type surveyedColumn struct {
 // thousand.
 const maxColumns = 250
 
-// Confidence follows from how the column was recognized; nil for one that is not
-// used and resembles none of ours.
+// Confidence says how certain the mapping of the column is. It is nil for a column that is not used
+// and resembles none of our fields.
 func (c surveyedColumn) Confidence() *stateWords {
 	switch {
 	case c.Mapped:

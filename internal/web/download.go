@@ -34,7 +34,7 @@ var downloadRoutes = []route{
 	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch((*Site).correctBatch)},
 }
 
-// results gives a batch back, answered.
+// results sends the spreadsheet of a batch with a result for every row.
 func (s *Site) results(v *request, b ledger.Batch) error {
 	ending := filepath.Ext(v.r.URL.Path)
 	return v.export(b.ID, "results"+ending, baseName(b.File)+".results"+ending, func(path string) error {
@@ -178,7 +178,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err e
 	return u, err
 }
 
-// document gives one document of a batch.
+// document sends one document of a batch.
 func (s *Site) document(v *request, b ledger.Batch) error {
 	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
@@ -200,7 +200,7 @@ func noService(err error) error {
 		sentence(err.Error()) + " Nothing was changed. Ask an operator to set it up."}
 }
 
-// passOn fetches a document and sends it to the reader.
+// passOn downloads a document and sends it to the reader.
 func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
 	return inFolder(func(dir string) error {
 		var got documents.Outcome
@@ -233,8 +233,7 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 	return errors.Join(folder.Save(ctx, items, done), folder.Close())
 }
 
-// documents gives all documents of a batch as they are fetched, one after the
-// other.
+// documents sends all documents of a batch in a ZIP file, while it downloads them.
 func (s *Site) documents(v *request, b ledger.Batch) error {
 	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
@@ -272,12 +271,12 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 	})
 }
 
-// parcel is a zip file on its way.
+// parcel is a ZIP file that is being sent.
 type parcel struct {
 	*request
 	zip     *zip.Writer
 	dir     string
-	told    map[string]bool // the items that are sent or missing
+	told    map[string]bool // the items that were sent or are missing
 	missing []documents.Outcome
 	failed  error
 }
@@ -359,7 +358,7 @@ func (p *parcel) close(items []documents.Item, early error) error {
 	return nil
 }
 
-// export is download of data that the audit log says has left, and of which object.
+// export sends a file of data, and records the download of the object in the audit log.
 func (v *request) export(of, what, name string, write func(path string) error) error {
 	return v.download(name, func(path string) error {
 		if err := write(path); err != nil {
@@ -369,7 +368,7 @@ func (v *request) export(of, what, name string, write func(path string) error) e
 	})
 }
 
-// download sends a file that is made for it, and removed.
+// download sends a file that write makes.
 func (v *request) download(name string, write func(path string) error) error {
 	return inFolder(func(dir string) error {
 		// The name of an upload is no part of a path.

@@ -185,7 +185,7 @@ func (s *Site) gridRows(v *request) error {
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// sheetOn returns the sheet that a request names; the one that is read if it names none.
+// sheetOn returns the sheet that a request names, or the sheet that is read if it names none.
 func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 	if name == "" {
 		return &d.DraftSheet, nil
@@ -262,7 +262,7 @@ func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
 	return r.Result
 }
 
-// boughtOn lists the rows of a sheet that were bought before; nil for a sheet of officers.
+// boughtOn lists the rows of a sheet that were bought before. It is nil for a sheet of officers.
 func (h *heldDraft) boughtOn(on *importer.DraftSheet) map[int]bool {
 	if on != &h.draft.DraftSheet {
 		return nil

@@ -30,8 +30,8 @@ type gridChange struct {
 	Rows   []changedInclude `json:"rows,omitempty"`
 }
 
-// changedCell is an edit of a cell before and after a change; nil for the cell
-// as the file has it.
+// changedCell is an edit of a cell before and after a change. A text is nil if the cell is as in the
+// file.
 type changedCell struct {
 	importer.Edit         // without its text
 	Before        *string `json:"before,omitempty"`

@@ -50,9 +50,11 @@ type problemGroup struct {
 // groupCell is a cell of a group, and what the rules suggest for it.
 type groupCell struct {
 	row, column int
-	header      string // of a column that the sheet lacks
-	suggest     []string
-	remark      string // that a person can overrule; "" for none
+	// header is that of a column that the sheet lacks.
+	header  string
+	suggest []string
+	// remark is a text that speaks against filing and that a person can overrule, or empty.
+	remark string
 }
 
 const maxGroups = 50
@@ -393,7 +395,8 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 	return nil, errNoGroup
 }
 
-// fixedCells are the cells of a group with a correction, in the chosen rows; nil for all.
+// fixedCells are the cells of a group with a correction, in the chosen rows, or in all if chosen is
+// nil.
 func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]bool) (cells []gridCell) {
 	for _, c := range g.cells {
 		to := fix.Text

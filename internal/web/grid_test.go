@@ -452,6 +452,9 @@ func TestGridNames(t *testing.T) {
 	if confirmed.Rows != 2 || confirmed.Severity != importer.Warning || strings.Contains(confirmed.Message, "comp_") {
 		t.Errorf("%+v", confirmed)
 	}
+	if warned := v.grid(path, "?show=warnings"); warned.Counts.Warnings != 2 || warned.Total != 2 {
+		t.Errorf("%+v", warned.Counts)
+	}
 	v.prepared(path, gridMark)
 	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
 		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
@@ -572,30 +575,6 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 	excluded(false)
 	read("July")
 	excluded(false)
-}
-
-// A formation state that differs at the filing service is a warning of its own
-// group, and is found among the warnings.
-func TestGridFormationState(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
-	for _, id := range []string{"comp_1", "comp_2", "comp_3"} {
-		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Acme LLC", EntityType: "LLC", FormationState: "DE"})
-	}
-	path, _ := v.sheet("a.csv", "Company ID,Legal Name,Formation State,User Email,Filing State,Filing Year\n"+
-		"comp_1,Acme LLC,FL,a@example.com,DE,2026\ncomp_2,Acme LLC,DE,a@example.com,DE,2026\n"+
-		"comp_3,Acme LLC,TX,a@example.com,DE,2026\n")
-	v.prepared(path, gridMark)
-	page := v.grid(path, "?show=warnings")
-	if page.Counts.Warnings != 2 || page.Total != 2 || page.Counts.Errors != 0 {
-		t.Fatalf("%+v", page.Counts)
-	}
-	g := groupOf(t, page.Groups, "Formation state differs at the filing service")
-	if g.Rows != 2 || g.Severity != importer.Warning {
-		t.Errorf("%+v", g)
-	}
-	if found := v.grid(path, "?show=all&group="+g.Key); !slices.Equal(numbers(found.Rows), []int{2, 4}) {
-		t.Errorf("rows %v", numbers(found.Rows))
-	}
 }
 
 // Officers on a sheet of their own are corrected like the rows: in a column that the

@@ -46,8 +46,8 @@ func (s *Site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// allowedHost reports whether the site answers for a host. On loopback another name
-// means that a foreign page has had its name point here.
+// allowedHost reports whether the site serves a host. On loopback another name means that a foreign
+// page pointed its name at this machine.
 func (s *Site) allowedHost(host string) bool {
 	if s.Public != nil && strings.EqualFold(host, s.Public.Host) {
 		return true
@@ -66,7 +66,7 @@ func (s *Site) allowedHost(host string) bool {
 // maxForm bounds the body of a form that holds no file: a page of corrections.
 const maxForm = 4 << 20
 
-// answer finds out who asks, refuses what they may not, and serves the rest.
+// answer authorizes a request and serves it.
 func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	v := &request{site: s, w: w, r: r, asked: rt}
 	err := v.authorize()
@@ -81,8 +81,8 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve serves a route. An account has so many files on their way in at once, and
-// no more: a slow line takes its time.
+// serve serves a route. It bounds how many files an account uploads at once, because an upload over
+// a slow connection may take minutes.
 func (s *Site) serve(rt route, v *request) error {
 	if rt.upload {
 		leave, ok := s.uploads.take(v.session.Account.ID)
@@ -321,7 +321,7 @@ func (s *Site) logAct(a ledger.AuditEvent) {
 	s.Log.Info("audit event", line...)
 }
 
-// accountID is the id of an account by its name; empty where there is none.
+// accountID returns the id of the account with a name, or empty if no account has it.
 func (s *Site) accountID(name string) string {
 	if name == "" {
 		return ""

@@ -42,7 +42,7 @@ type listedBatch struct {
 	Changed time.Time
 }
 
-// batchFilter is which batches the address asks for.
+// batchFilter is the filter of the batches.
 type batchFilter struct {
 	Show   string // "", "mine" or "action"
 	Client string

@@ -66,7 +66,7 @@ type prepareQueue struct {
 	pendingRestarts map[string]*time.Timer  // uploads that were changed a moment ago
 }
 
-// preparation is one version of an upload on its way.
+// preparation is the preparation of one version of an upload.
 type preparation struct {
 	version  int
 	progress atomic.Value // a progress
@@ -232,7 +232,7 @@ func (p *prepareQueue) prepareIfIdle(u ledger.Upload) {
 	}
 }
 
-// current is the preparation of an upload that runs or has failed; nil for none.
+// current returns the preparation of an upload that runs or has failed, or nil.
 func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -59,7 +59,7 @@ func (v *request) record(id, what, of, note string) error {
 // from returns the client's address.
 func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
 
-// page is what every template is given.
+// page is the data of every template.
 type page struct {
 	Title   string
 	Nav     []navItem
@@ -68,11 +68,11 @@ type page struct {
 	Account ledger.Account
 	Flash   *flashMessage
 	Mode    string // "test" or "live"
-	Version string // strangers are not told
+	Version string // empty for strangers
 	Data    any
 	May     may
 	Setup   bool  // whether it says that there is no filing service
-	Uploads int64 // the largest file in bytes that the reader may upload; 0 for none
+	Uploads int64 // the largest file in bytes that the reader may upload, or 0
 }
 
 type navItem struct {
@@ -214,7 +214,7 @@ func (v *request) leadTo(path, kind, format string, args ...any) error {
 	return v.redirect(path)
 }
 
-// flashed returns the message of the page before, and deletes it; nil if there is none.
+// flashed returns the message of the previous page, or nil, and deletes it.
 func (v *request) flashed() *flashMessage {
 	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
@@ -229,8 +229,8 @@ func (v *request) flashed() *flashMessage {
 	return said
 }
 
-// extendDeadline gives the answer more time than other pages have: what is looked up at
-// the filing service, or downloaded, may take minutes.
+// extendDeadline gives the response more time than other pages have. Look-ups at the filing service
+// and downloads may take minutes.
 func (v *request) extendDeadline() error {
 	err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute))
 	if err != nil {

@@ -23,7 +23,7 @@ var rowRoutes = []route{
 	{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: ofBatch((*Site).rowPage)},
 }
 
-// rowPage is all there is to know of a row.
+// rowPage is the page of a row.
 type rowPage struct {
 	Batch      ledger.Batch
 	Row        listedRow
@@ -35,9 +35,10 @@ type rowPage struct {
 	Entries    []ledger.Entry
 	More       bool   // there are more entries than are shown
 	Prev, Next string // the rows beside it; "" at an end
-	Company    string // the page of its company; "" where there is none yet
-	Corrected  string // the page of the correction whose result is shown; "" if there is none
-	Pending    string // the page of a correction that is not approved
+	// Company is the page of its company. It is empty while the company is not known.
+	Company   string
+	Corrected string // the page of the correction whose result is shown; "" if there is none
+	Pending   string // the page of a correction that is not approved
 }
 
 // fact is something that the row was read as.
@@ -153,8 +154,8 @@ func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) (err error)
 	return err
 }
 
-// rowBeside is the address of the row before or after another; "" where there is none.
-// There may be lines that are no rows between them.
+// rowBeside returns the address of the row before or after another, or empty at an end. Lines between
+// them may not be rows.
 func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
 	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1, Uncounted: true}
 	if step < 0 {

@@ -33,7 +33,7 @@ type listedSchedule struct {
 	schedule.Summary
 	Words  string // when it runs
 	Broken string // why its company list cannot be filed
-	// what keeps its next run from filing rows; nil for nothing, or where a list is long
+	// Problem is what keeps its next run from filing rows. It is nil if nothing does, and for a long list.
 	Problem *schedule.Problem
 	Last    *listedRun
 }
@@ -142,7 +142,7 @@ type schedulePage struct {
 	Next     []season.Run
 	Broken   string // why its company list cannot be filed
 	Plan     *schedule.Plan
-	Problem  *schedule.Problem // of that plan; nil for none
+	Problem  *schedule.Problem // of that plan, or nil
 	OnDemand bool              // the plan is calculated when the reader asks for it
 	Runs     []listedRun
 	Pager    pager
@@ -154,7 +154,7 @@ type schedulePage struct {
 // companyListErrors are the errors of a company list.
 type companyListErrors struct {
 	File     string
-	Text     string // why it was rejected; "" for one that was accepted
+	Text     string // why it was rejected, or empty if it was accepted
 	Tally    importer.Tally
 	Problems []importer.Problem // the first
 	More     int

@@ -29,7 +29,7 @@ var errNotFresh = &httpError{http.StatusForbidden, "Sign in again first",
 // fresh reports whether the person signed in a short while ago.
 func (s *Site) fresh(v *request) bool { return s.Ledger.Now().Sub(v.session.CreatedAt) < freshLife }
 
-// securityPage is how someone signs in, and what happened of late.
+// securityPage shows how a person signs in, and the newest events of the account.
 type securityPage struct {
 	Account    ledger.Account
 	Fresh      bool

@@ -191,7 +191,7 @@ var workerRoutes = []route{
 	{pattern: "GET /fleet", may: viewer, serve: (*Site).workers},
 }
 
-// workersPage is the state of the workers, and what keeps them from sending.
+// workersPage shows the workers and why they do not send.
 type workersPage struct {
 	Processes []ledger.Process
 	Placing   int // processes that place

@@ -24,7 +24,7 @@ type batchStatus struct {
 	Holds []jobs.Hold
 }
 
-// fleetFacts is what decides about the rows of every batch.
+// fleetFacts is the state of the fleet and the balance, which all batches share.
 type fleetFacts struct {
 	halted    ledger.Halted
 	balance   ledger.Balance
@@ -162,7 +162,7 @@ const (
 	maxSummaries = 200
 )
 
-// sharedTTL is the TTL of values that take so long to load.
+// sharedTTL returns the TTL of a value by how long it took to load.
 func sharedTTL(took time.Duration) time.Duration {
 	if took <= instant {
 		return 0

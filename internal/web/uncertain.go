@@ -27,7 +27,8 @@ var uncertainRoutes = []route{
 
 // uncertainPage lists the rows that only a person can resolve.
 type uncertainPage struct {
-	Batch    *ledger.Batch // nil for all
+	// Batch is the batch of the rows, or nil for all batches.
+	Batch    *ledger.Batch
 	Rows     []*uncertainRow
 	One      bool // the page is of one row
 	Total    int

@@ -28,9 +28,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// addUpload saves a file while it arrives: no part of it is on a disk unsealed. What
-// cannot be opened as a spreadsheet is refused with the reason and deleted. It is
-// recorded once it is kept, so that a form whose file was refused can be sent again.
+// addUpload saves a file while it arrives, so that no part of it is on a disk unsealed. It refuses and
+// deletes a file that cannot be opened as a spreadsheet. It records the upload once the file is kept,
+// so that a form whose file was refused can be sent again.
 func (s *Site) addUpload(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Site) addUpload(v *request) error {
 	return v.sendJSON(http.StatusCreated, map[string]string{"file": u.File, "path": "/sheets/" + u.ID})
 }
 
-// acceptUpload refuses what is no spreadsheet. A spreadsheet whose columns are not
-// recognized is accepted: a person maps them.
+// acceptUpload refuses a file that is not a spreadsheet. It accepts a spreadsheet whose columns are
+// not recognized, because a person maps them.
 func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	if u.Size == 0 {
 		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
@@ -114,7 +114,7 @@ func (s *Site) mayKeep(v *request) error {
 	return nil
 }
 
-// upload is a file on its way in.
+// upload is a file that is being uploaded.
 type upload struct {
 	*multipart.Part
 	name string
@@ -130,8 +130,8 @@ func (f *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// file finds the file of a form. What stands before it in the form is read, and
-// the token is among it: otherwise not a byte of the file is.
+// file finds the file of a form. It reads the fields before the file and authorizes the request
+// before it reads the file.
 func (v *request) file(limit int64) (*upload, error) {
 	// A slow line takes its time; what it takes is bounded by the limit.
 	deadline := time.Now().Add(15 * time.Minute)
@@ -278,7 +278,7 @@ func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
-	p.TooLarge = v.r.URL.Query().Has("large") // as the grid was told
+	p.TooLarge = v.r.URL.Query().Has("large") // the grid asks for this page
 	p.Grid = !p.TooLarge
 	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil { // a small sheet is read by then
 		return err
