@@ -18,6 +18,16 @@ var accountRoutes = []route{
 	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: ofAccount((*Site).makeLink)},
 	{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: (*Site).revokeLink},
 	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
+	{pattern: "GET /sessions", may: self, serve: ofReader((*Site).sessions)},
+	{pattern: "POST /sessions/end", may: self, serve: ofReader((*Site).endSessions)},
+	{pattern: "POST /sessions/{session}/end", may: self, serve: ofReader((*Site).endSession)},
+	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: ofAccount((*Site).sessions)},
+	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: ofAccount((*Site).endSessions)},
+	{
+		pattern: "POST /settings/accounts/{account}/sessions/{session}/end",
+		may:     operator,
+		serve:   ofAccount((*Site).endSession),
+	},
 }
 
 // rolesOf are the roles that a form has ticked.
@@ -132,19 +142,6 @@ func (s *Site) audit(v *request) error {
 		p.Older = "/audit?" + ask.Encode()
 	}
 	return v.show("audit.html", "Audit log", p)
-}
-
-var sessionRoutes = []route{
-	{pattern: "GET /sessions", may: self, serve: ofReader((*Site).sessions)},
-	{pattern: "POST /sessions/end", may: self, serve: ofReader((*Site).endSessions)},
-	{pattern: "POST /sessions/{session}/end", may: self, serve: ofReader((*Site).endSession)},
-	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: ofAccount((*Site).sessions)},
-	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: ofAccount((*Site).endSessions)},
-	{
-		pattern: "POST /settings/accounts/{account}/sessions/{session}/end",
-		may:     operator,
-		serve:   ofAccount((*Site).endSession),
-	},
 }
 
 // sessionsPage shows where an account is signed in.

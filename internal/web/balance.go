@@ -24,6 +24,7 @@ var balanceRoutes = []route{
 	{pattern: "GET /balance.csv", may: exporter, serve: (*Site).balanceFile},
 	{pattern: "POST /balance/entries", may: operator, serve: (*Site).recordEntry},
 	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
+	{pattern: "GET /balance/forecast", may: viewer, serve: (*Site).forecast},
 }
 
 // balancePage is the recorded balance.
@@ -290,10 +291,6 @@ func (s *Site) balanceFile(v *request) error {
 	return v.export("", "balance", "balance.csv", func(path string) error {
 		return report.WriteEntries(v.ctx(), s.Ledger, path, f.query, zone)
 	})
-}
-
-var forecastRoutes = []route{
-	{pattern: "GET /balance/forecast", may: viewer, serve: (*Site).forecast},
 }
 
 // forecastSpans are the numbers of days to choose from.

@@ -22,6 +22,10 @@ import (
 var companyRoutes = []route{
 	{pattern: "GET /companies", may: viewer, serve: (*Site).companies},
 	{pattern: "GET /companies/{key}", may: viewer, serve: (*Site).company},
+	{pattern: "GET /renewals", may: viewer, serve: (*Site).renewals},
+	{pattern: "POST /companies/{key}/subscription", may: operator, serve: (*Site).setSubscription},
+	{pattern: "POST /companies/{key}/renewal", may: operator, serve: (*Site).recordRenewal},
+	{pattern: "GET /search", may: viewer, serve: (*Site).search},
 }
 
 // companiesPage lists the companies of submitted rows.
@@ -195,12 +199,6 @@ func (p *companyPage) addDueDates() {
 	}
 }
 
-var renewalRoutes = []route{
-	{pattern: "GET /renewals", may: viewer, serve: (*Site).renewals},
-	{pattern: "POST /companies/{key}/subscription", may: operator, serve: (*Site).setSubscription},
-	{pattern: "POST /companies/{key}/renewal", may: operator, serve: (*Site).recordRenewal},
-}
-
 // subscriptionStatuses are those of the filing service. Source: spec section 2, Order
 // item.
 var subscriptionStatuses = []string{"active", "canceled", "past_due"}
@@ -294,10 +292,6 @@ func (s *Site) recordRenewal(v *request) error {
 	}
 	return v.done(err, companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.",
 		order)
-}
-
-var searchRoutes = []route{
-	{pattern: "GET /search", may: viewer, serve: (*Site).search},
 }
 
 // searchPage is what was found, by kind.

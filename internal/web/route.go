@@ -59,10 +59,9 @@ func of[T any](find func(*Site, *request) (T, error)) func(func(*Site, *request,
 	}
 }
 
-var routes = slices.Concat(signInRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
-	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
-	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, forecastRoutes, batchRoutes, approvalRoutes, rowRoutes,
-	downloadRoutes, uncertainRoutes, searchRoutes, companyRoutes, renewalRoutes, chargeRoutes)
+var routes = slices.Concat(signInRoutes, securityRoutes, homeRoutes, sheetRoutes, gridRoutes, scheduleRoutes,
+	scheduleFormRoutes, settingsRoutes, accountRoutes, balanceRoutes, batchRoutes, approvalRoutes, rowRoutes,
+	downloadRoutes, uncertainRoutes, companyRoutes, chargeRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

@@ -18,6 +18,8 @@ var securityRoutes = []route{
 	{pattern: "POST /security/passkeys/challenge", may: self, serve: (*Site).challengeEnroll},
 	{pattern: "POST /security/passkeys", may: self, serve: (*Site).addPasskey},
 	{pattern: "POST /security/passkeys/{passkey}/remove", may: self, serve: (*Site).removePasskey},
+	{pattern: "POST /sign-in/passkey/challenge", may: anyone, serve: (*Site).challengeSignIn},
+	{pattern: "POST /sign-in/passkey", may: anyone, serve: (*Site).passkeySignIn},
 }
 
 // freshLife is how long after a sign-in someone may change how they sign in.
@@ -180,11 +182,6 @@ func (v *request) agent() string {
 		}
 	}
 	return name
-}
-
-var passkeyRoutes = []route{
-	{pattern: "POST /sign-in/passkey/challenge", may: anyone, serve: (*Site).challengeSignIn},
-	{pattern: "POST /sign-in/passkey", may: anyone, serve: (*Site).passkeySignIn},
 }
 
 var (
