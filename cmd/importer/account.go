@@ -67,7 +67,7 @@ func (a *app) withExisting(ctx context.Context, applyEvents bool, do func(*ledge
 // ledger it prints nothing, which says that there is none, and ends with 0.
 func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
 	err := a.withLedger(ctx, do)
-	if errors.Is(err, config.ErrNoLedger) && a.ledger == "" {
+	if errors.Is(err, config.ErrNoLedger) && a.ledgerName == "" {
 		a.say("%s: %v.", nothing, err)
 		return nil
 	}

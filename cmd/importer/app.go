@@ -23,15 +23,15 @@ import (
 
 // app has what every command uses: the terminal and the environment.
 type app struct {
-	in      io.Reader
-	out     io.Writer // results
-	err     io.Writer // progress, questions, and errors
-	getenv  func(string) string
-	live    bool
-	ledger  string              // the value of --ledger
-	clicked bool                // it was started by a double click
-	env     *config.Environment // of the open ledger; nil before
-	paint   painter
+	in         io.Reader
+	out        io.Writer // results
+	err        io.Writer // progress, questions, and errors
+	getenv     func(string) string
+	live       bool
+	ledgerName string              // with --ledger
+	clicked    bool                // it was started by a double click
+	env        *config.Environment // of the open ledger; nil before
+	paint      painter
 
 	unrecorded []*jobs.Unrecorded // answers that the worker of this command could not record
 }
@@ -89,7 +89,7 @@ func (a *app) logger(level slog.Level) (*slog.Logger, error) {
 // environment reads the configuration.
 func (a *app) environment() (config.Environment, error) {
 	e, err := config.Read(a.getenv)
-	e.Live, e.Ledger = e.Live || a.live, a.ledger
+	e.Live, e.Ledger = e.Live || a.live, a.ledgerName
 	e.Warn = func(err error) { a.say("WARNING: %s", err) }
 	return e, err
 }
@@ -140,7 +140,7 @@ You can run any command again safely. It resumes where it stopped.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live API key: real filings, real money")
-	root.PersistentFlags().StringVar(&a.ledger, "ledger", "",
+	root.PersistentFlags().StringVar(&a.ledgerName, "ledger", "",
 		"the name of the ledger to use (default: the ledger of the API key's organization)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)

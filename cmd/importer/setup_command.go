@@ -90,7 +90,7 @@ func (s *serviceSetup) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	env.Ledger = s.ledger
+	env.Ledger = s.ledgerName
 	found, err := s.ask(ctx, env)
 	if err != nil {
 		return err
