@@ -124,8 +124,6 @@ func (s *Site) recordEntry(v *request) error {
 	return v.done(err, "/balance", "Recorded the %s of %s.", kind, amount.Dollars())
 }
 
-func entryName(k ledger.EntryKind) string { return report.EntryText(k) }
-
 // askForFunds sends one row now, to find out whether the funds are sufficient again.
 func (s *Site) askForFunds(v *request) error {
 	err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))

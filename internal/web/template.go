@@ -55,7 +55,7 @@ var functions = template.FuncMap{
 	"gridScripts":  func() []string { return gridScripts },
 	"money":        func(c money.Cents) string { return c.Dollars() },
 	"minus":        func(c money.Cents) string { return (-c).Dollars() },
-	"entry":        entryName,
+	"entry":        report.EntryText,
 	"signed":       signed,
 	"cost":         func(c money.Cost) string { return c.String() },
 	"count":        count,
