@@ -195,7 +195,8 @@ func FuzzHideSSNs(f *testing.F) {
 
 func TestIsSSNHeader(t *testing.T) {
 	for header, want := range map[string]bool{
-		"SSN": true, "ssn": true, "S.S.N.": true, "SS#": true, "SS Number": true, "SSN #": true, "Owner's SSN": true, "ssn_number": true,
+		"SSN": true, "ssn": true, "S.S.N.": true, "SS#": true, "SS Number": true,
+		"SSN #": true, "Owner's SSN": true, "ssn_number": true,
 		"SSN/ITIN":            true,
 		"responsiblePartySsn": true, "ein.responsiblePartySsn": true, "SSNs": true, "OwnerSSN": true,
 		"SSNNUMBER": true, "TAXPAYERSSN": true,
