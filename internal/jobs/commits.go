@@ -8,13 +8,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// commitsTTL is how long Redis keeps the number of a ledger's last commit.
+// commitsTTL is how long Redis keeps the number of the last commit of a ledger.
 const commitsTTL = 30 * 24 * time.Hour
 
-// shareCommits keeps the number of the ledger's highest commit in Redis, and reads
-// the number that others left there: so a worker on another machine finds out that
-// the ledger lost commits. It is a hint only; without Redis, or with an emptied
-// one, the ledger's own memory has to do.
+// shareCommits stores the number of the highest known commit in Redis and reads the number that
+// other processes stored. A worker on another machine thereby notices that the ledger lost
+// commits. Redis only adds to what each process remembers itself.
 func (q *Queue) shareCommits(ctx context.Context, l *ledger.Ledger) {
 	lineage, number := l.Fleet().Commits()
 	key := "bulkfiling:commits:" + lineage

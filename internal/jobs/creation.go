@@ -9,10 +9,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// create creates the company that a row describes and the filing service does not
-// have. It works like an order, with a claim (idempotency key) of its own: the
-// filing service has no guard against a second creation. After it the row is ready
-// for its order, and so is every row that waited for the same company.
+// create creates the company that a row describes. A creation has a claim (idempotency key) like
+// an order, because the filing service does not guard against a second creation. Afterwards
+// the row is ready for its order, and so are other rows that waited for the same company.
 func (p *placer) create(ctx context.Context, row ledger.Row, userID string) error {
 	company := row.Request.Company.Sheet.ForUser(userID)
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: company.Key()}
@@ -45,8 +44,8 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	return err
 }
 
-// recordCreation records the outcome of a creation: the row goes on to its order,
-// or the table of answers decides, as for any request that must not be repeated.
+// recordCreation records the outcome of a creation. The table of answers decides as for any
+// request that must not be repeated.
 func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int,
 	a filing.Answer) error {
 	out := ledger.Outcome{
@@ -61,7 +60,7 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 	case a.Kind == filing.Accepted:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
-		// the request of a creation has no field for them: sendDescription sends them
+		// sendDescription sends these, because the creation request has no fields for them.
 		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", ""
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
@@ -76,7 +75,7 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 	return p.recordOutcome(row, out)
 }
 
-// uncertainCreation is the message of a row whose creation is uncertain.
+// uncertainCreation returns the message of a row whose creation is uncertain.
 func uncertainCreation(a filing.Answer) string {
 	return "the company was sent for creation, but the filing service did not confirm it (" + a.Message +
 		"). Look for the company in the dashboard, then resolve the row (importer resolve, or Uncertain on the page)"

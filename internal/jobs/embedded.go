@@ -9,9 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// embedded is a Redis within this process. It has no port and no socket, so no
-// other user and no other process of the machine can read, flush or fill it. It
-// holds what the pump and asynq put there, which the number of handlers bounds.
+// embedded is a Redis within this process. It has no port and no socket, so no other user or
+// process of the machine can read, flush or fill it. The number of handlers bounds its size.
 type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
@@ -19,7 +18,7 @@ type embedded struct {
 
 func startEmbedded() (*embedded, error) {
 	redis := miniredis.NewMiniRedis()
-	c, err := redis.Dial() // the first connection starts it without a listener
+	c, err := redis.Dial() // starts the server without a listener
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +34,15 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// bufferedConn is the server's end of a connection. A client writes its whole
-// pipeline before it reads an answer, and net.Pipe has no buffer: a server that
-// waits until its answer is read would never read the rest of the pipeline.
+// bufferedConn is the server's end of a connection. A client writes its whole pipeline before it
+// reads an answer, and net.Pipe has no buffer. Without bufferedConn the server would wait for the
+// client to read an answer and never read the rest of the pipeline.
 type bufferedConn struct {
 	net.Conn
 	mu     sync.Mutex
 	unread []byte
-	more   chan struct{} // there is something unread
+	// more signals unread answers.
+	more   chan struct{}
 	closed chan struct{}
 	once   sync.Once
 }

@@ -12,38 +12,42 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// HoldReason names what keeps rows from being sent.
+// HoldReason is the reason why rows are not sent.
 type HoldReason string
 
-// The first five reasons are the fleet halt, which the ledger keeps for all
-// processes, by the names of filing.Halt. The next two are those of one process,
-// which shares them through the ledger. The others keep the rows of one batch.
+// The first five reasons belong to a fleet halt, see filing.Halt. The breaker and Redis concern
+// one process. The others concern the rows of one batch: an approval of the batch or of
+// a higher cost, the recorded balance, another row that orders the same filing, and no process
+// that places orders.
 const (
 	HeldForFunds    HoldReason = HoldReason(filing.HaltFunds)
 	HeldForKey      HoldReason = HoldReason(filing.HaltKey)
 	HeldForRate     HoldReason = HoldReason(filing.HaltRate)
 	HeldForRestore  HoldReason = HoldReason(filing.HaltRestored)
 	HeldForVersion  HoldReason = HoldReason(filing.HaltVersion)
-	HeldByBreaker   HoldReason = "breaker" // the filing service fails
-	HeldByRedis     HoldReason = "redis"   // the queue is down
+	HeldByBreaker   HoldReason = "breaker"
+	HeldByRedis     HoldReason = "redis"
 	HeldByPause     HoldReason = "paused"
 	HeldForApproval HoldReason = "approval"
-	HeldForCost     HoldReason = "cost"      // more than was approved
-	HeldForBalance  HoldReason = "balance"   // the recorded balance does not cover the rows
-	HeldForRow      HoldReason = "row"       // which orders the same filing
-	HeldForWorker   HoldReason = "no-worker" // no process places orders
+	HeldForCost     HoldReason = "cost"
+	HeldForBalance  HoldReason = "balance"
+	HeldForRow      HoldReason = "row"
+	HeldForWorker   HoldReason = "no-worker"
 )
 
-// Hold is the one answer to "why is this row not sent?": importer status and the page
-// show its text, and the log that of a process or of the fleet. The zero value is for rows that are sent.
+// Hold is why rows are not sent. Commands, the page and the log show its text. It is zero if
+// rows are sent.
 type Hold struct {
 	Reason HoldReason `json:"reason"`
-	Text   string     `json:"text"`  // a sentence
-	Since  time.Time  `json:"since"` // zero where that is not known
-	Until  time.Time  `json:"until"` // when a row may try again; zero where that is not known
+	// Text is a sentence.
+	Text string `json:"text"`
+	// Since is zero if unknown.
+	Since time.Time `json:"since"`
+	// Until is when a row may be tried again, zero if unknown.
+	Until time.Time `json:"until"`
 }
 
-// Words is the hold in two or three words.
+// Words returns the hold in two or three words.
 func (h Hold) Words() string { return holdWords[h.Reason] }
 
 var holdWords = map[HoldReason]string{
@@ -62,7 +66,7 @@ var holdWords = map[HoldReason]string{
 	HeldForWorker:   "no worker",
 }
 
-// needsPerson reports whether nothing is sent before a person acts.
+// needsPerson reports whether the hold lasts until a person acts.
 func (h Hold) needsPerson() bool {
 	switch h.Reason {
 	case "", HeldForRate, HeldForFunds, HeldByBreaker, HeldForRow:
@@ -71,8 +75,8 @@ func (h Hold) needsPerson() bool {
 	return true
 }
 
-// newHold returns a hold of a process or of the fleet. note is the words of the
-// filing service, of the ledger, or of Redis.
+// newHold returns a hold of a process or of the fleet. note is a message of the filing service,
+// of the ledger or of Redis.
 func newHold(reason HoldReason, note string) Hold {
 	h := Hold{Reason: reason}
 	switch reason {
@@ -99,7 +103,7 @@ func newHold(reason HoldReason, note string) Hold {
 	return h
 }
 
-// FleetHold is the hold of a fleet halt; the zero value for none.
+// FleetHold returns the hold of a fleet halt. It is zero if the fleet is not halted.
 func FleetHold(halted ledger.Halted) Hold {
 	if halted.Reason == filing.NoHalt {
 		return Hold{}
@@ -109,17 +113,17 @@ func FleetHold(halted ledger.Halted) Hold {
 	return h
 }
 
-// BatchFacts is what decides whether the rows of a batch are sent.
+// BatchFacts decide whether the rows of a batch are sent.
 type BatchFacts struct {
 	Batch     ledger.Batch
 	Figures   ledger.Figures
 	Halted    ledger.Halted
 	Balance   ledger.Balance
-	Increase  ledger.CostIncrease // of rows that cost more than was approved
+	Increase  ledger.CostIncrease
 	Processes []ledger.Process
 }
 
-// LoadBatchFacts loads all but the batch and its figures.
+// LoadBatchFacts loads the facts of a batch beside its figures.
 func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, figures ledger.Figures) (f BatchFacts,
 	err error) {
 	f.Batch, f.Figures = b, figures
@@ -136,15 +140,15 @@ func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, figur
 	return f, err
 }
 
-// Holds lists why rows of the batch are not sent, what concerns most of them
-// first; nil where they are sent, or none is left.
+// Holds lists why rows of the batch are not sent, beginning with what concerns most of them. It
+// is nil if they are sent or if no row is left.
 func (f *BatchFacts) Holds() []Hold {
 	b, left := f.Batch, f.Figures.Left()
 	halt := FleetHold(f.Halted)
 	switch {
 	case left == 0, b.Canceled:
 		return nil
-	case !b.Open && halt.Reason != "": // it would be held if it were submitted
+	case !b.Open && halt.Reason != "": // for those who are about to submit it
 		return []Hold{halt}
 	case !b.Open:
 		return nil
@@ -167,7 +171,7 @@ func (f *BatchFacts) Holds() []Hold {
 	if short := f.Figures.Short; short > 0 && halt.Reason != HeldForFunds {
 		holds = append(holds, Hold{Reason: HeldForBalance, Text: shortText(short, f.Balance)})
 	}
-	// As long as others are sent, the row that is waited for may be among them.
+	// As long as other rows are sent, they may include the one that is waited for.
 	if behind := f.Figures.Behind; behind > 0 && f.Figures.Waiting() == left {
 		holds = append(holds, Hold{Reason: HeldForRow, Text: behindText(behind)})
 	}
@@ -177,7 +181,7 @@ func (f *BatchFacts) Holds() []Hold {
 	return holds
 }
 
-// workersHold is why no process sends, where none does.
+// workersHold returns why no process sends rows. It is zero if one does.
 func workersHold(processes []ledger.Process) Hold {
 	hold := Hold{Reason: HeldForWorker, Text: "No worker is running, so no orders are placed."}
 	for _, p := range processes {

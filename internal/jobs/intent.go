@@ -6,9 +6,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// IntentFor builds the intent (the write-ahead record) that a row would be sent
-// with now: its order without the dropped items, or the creation of its company
-// where companyID is empty and the row describes one.
+// IntentFor returns the intent (the write-ahead record) with which a row would be sent now. It
+// orders the row's items without the dropped ones. If companyID is empty and the row describes a
+// company, it creates the company.
 func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
 	in := ledger.Intent{
 		Row:     row.ID,

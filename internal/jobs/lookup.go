@@ -17,36 +17,38 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Records is what a look-up needs of the filing service. Its methods only read:
-// what runs before an approval has no more than this.
+// Records reads users and companies of the filing service. Look-ups before an approval use
+// nothing else, so they cannot change anything.
 type Records interface {
 	Company(ctx context.Context, idOrSlug string) (filing.Company, error)
 	User(ctx context.Context, idOrEmail string) (filing.User, error)
 }
 
-// lookup finds users and companies at the filing service, and remembers them in the
-// ledger. It only reads.
+// lookup finds users and companies at the filing service and remembers them in the ledger.
 type lookup struct {
-	service  Records
-	ledger   *ledger.Ledger
-	slots    chan struct{} // look-ups in flight
+	service Records
+	ledger  *ledger.Ledger
+	// slots limits the look-ups in flight.
+	slots    chan struct{}
 	throttle Throttle
-	state    *sendState // says whether the service may be asked
+	state    *sendState
 	now      func() time.Time
-	flights  singleflight.Group // by reference
+	// flights merges concurrent look-ups of the same reference.
+	flights singleflight.Group
 
 	mu        sync.RWMutex
 	companies map[companyKey]cachedCompany
 	users     map[string]filing.User
 }
 
-// companyKey is a company as rows of a batch refer to it. Every batch looks its companies up itself: what the
-// filing service said of them for an earlier one does not count.
+// companyKey is a company as the rows of a batch refer to it. Each batch looks up its companies
+// itself, because records may have changed since an earlier batch.
 type companyKey struct{ batch, ref string }
 
-// cachedCompany is the record of a company, and when this process asked for it: zero for one from the ledger.
+// cachedCompany is the record of a company.
 type cachedCompany struct {
 	filing.Company
+	// asked is when this process received the record. Records from the ledger have no time.
 	asked time.Time
 }
 
@@ -64,22 +66,25 @@ func newLookup(s Records, l *ledger.Ledger, concurrency int, throttle Throttle, 
 	}
 }
 
-// lookupError is why a row cannot be sent: for good (Rejected), or for now (Ready,
-// with the wait before the next try).
+// lookupError is the error of a row that cannot be sent.
 type lookupError struct {
+	// next is Rejected, or Ready if the row is tried again later.
 	next    filing.Result
 	message string
-	after   time.Duration
-	wait    filing.Key // of a row that waits for another row's purchase
-	err     error
+	// after is how long to wait before the next attempt.
+	after time.Duration
+	// wait is the key of another row's purchase that the row has to wait for.
+	wait filing.Key
+	err  error
 }
 
 func (o *lookupError) Error() string { return o.message }
 
-// errHalted is returned for a request that was not sent: see sendState.
+// errHalted is the error of a request that was not sent because of sendState.
 var errHalted = errors.New("the filing service may not be asked now")
 
-// loadKnown loads the users of rows, and the companies that were looked up for their batches, from the ledger.
+// loadKnown loads from the ledger the users of rows and the companies that were looked up for
+// their batches.
 func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 	companies := make(map[string][]string) // by batch
 	var users []string
@@ -101,7 +106,7 @@ func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 	return err
 }
 
-// loadCompanies loads the companies that were looked up for a batch from the ledger.
+// loadCompanies loads from the ledger the companies that were looked up for a batch.
 func (f *lookup) loadCompanies(ctx context.Context, batch string, refs ...string) error {
 	refs = slices.DeleteFunc(refs, func(ref string) bool {
 		return ref == "" || f.isCached(companyKey{batch, ref})
@@ -113,12 +118,12 @@ func (f *lookup) loadCompanies(ctx context.Context, batch string, refs ...string
 	return err
 }
 
-// identify returns the requests of rows of one batch. One that describes a company which is known here has its
-// Company ID. named are the companies that the rows describe, by the keys of their creation.
+// identify returns the requests of rows of one batch, with the Company ID if the ledger knows the
+// company that a row describes. named are the known companies by the keys of their creation.
 func (f *lookup) identify(ctx context.Context, rows []ledger.Row) (requests []*filing.Request,
 	named map[filing.Key]ledger.NamedCompany, err error) {
 	requests = make([]*filing.Request, len(rows))
-	keys := make([]string, len(rows)) // empty for a row that describes no company
+	keys := make([]string, len(rows)) // empty if the row describes no company
 	var wanted []filing.NewCompany
 	for i, row := range rows {
 		requests[i] = row.Request
@@ -161,7 +166,7 @@ func (f *lookup) identify(ctx context.Context, rows []ledger.Row) (requests []*f
 	return requests, named, err
 }
 
-// hasFacts reports whether a company has what fees depend on.
+// hasFacts reports whether a company has the facts that state fees depend on.
 // Source: spec section 4, rules 9 and 10.
 func hasFacts(c filing.Company) bool { return c.EntityType != "" && c.FormationState != "" }
 
@@ -206,20 +211,20 @@ func (f *lookup) keepUser(ctx context.Context, ref string, u filing.User) error 
 	return nil
 }
 
-// isUsable reports whether an order can be sent with a company's record as it is: it does not contradict the
-// row, and it has what the fee depends on.
+// isUsable reports whether an order can be sent with a company's record: the record does not
+// contradict the row and has the facts that the fee depends on.
 func isUsable(r *filing.Request, c filing.Company) bool {
 	return (hasFacts(c) || !r.NeedsCompanyFacts()) && !slices.ContainsFunc(r.Differences(c), isBlocking)
 }
 
 func isBlocking(d filing.Difference) bool { return !d.Warning }
 
-// freshFor is how long an answer about a company is not asked for again, although no order can be sent with it.
+// freshFor is how long a company is not looked up again although its record is not usable.
 const freshFor = time.Minute
 
-// findCompany returns the filing service's record of a row's company as it was looked up for the row's batch. A
-// record that is not usable is asked for again, because it may have been corrected since. It returns a
-// *lookupError.
+// findCompany returns the record of a row's company that was looked up for the row's batch. It
+// looks a record up again that is not usable, because it may have been corrected. The error may
+// be a *lookupError.
 func (f *lookup) findCompany(ctx context.Context, batch string, r *filing.Request) (filing.Company, error) {
 	key := companyKey{batch, r.Company.Ref}
 	c, known := f.cachedCompany(key)
@@ -229,9 +234,9 @@ func (f *lookup) findCompany(ctx context.Context, batch string, r *filing.Reques
 	return f.askForCompany(ctx, key, c.asked)
 }
 
-// askForCompany asks the filing service for a company. Rows of one company share a
-// request: askedAt is when the company was last asked for as the caller looked for it
-// in memory, and an answer that came since serves the caller, too.
+// askForCompany looks up a company at the filing service. Rows of one company share a request.
+// askedAt is the time of the record that the caller found in the cache, and a record that has
+// been received since is returned without a request.
 func (f *lookup) askForCompany(ctx context.Context, key companyKey, askedAt time.Time) (filing.Company, error) {
 	found, err, _ := f.flights.Do("company "+key.batch+" "+key.ref, func() (any, error) {
 		if before, known := f.cachedCompany(key); known && before.asked != askedAt {
@@ -273,15 +278,15 @@ func (f *lookup) cacheCompany(key companyKey, c cachedCompany) {
 	f.companies[key] = c
 }
 
-// keepCompany remembers what the filing service just said of a company, also of one that lacks facts: those that
-// it has count in a quote.
+// keepCompany remembers a record that was just received, even if facts are missing, because quotes
+// use the facts that it has.
 func (f *lookup) keepCompany(ctx context.Context, key companyKey, c filing.Company) error {
 	f.cacheCompany(key, cachedCompany{c, f.now()})
 	return f.ledger.Companies().Remember(ctx, key.ref, c)
 }
 
-// ask sends a request through a look-up slot and the throttle, and records whether
-// the filing service answered.
+// ask sends a request through a look-up slot and the throttle. It records whether the filing
+// service answered.
 func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, error) {
 	var none T
 	select {
@@ -301,7 +306,7 @@ func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, erro
 	return v, err
 }
 
-// toLookupError turns an error of filingapi into what it means for the row.
+// toLookupError converts an error of filingapi to the lookupError of the row.
 func toLookupError(err error, kind, ref string) error {
 	var answered *filingapi.Error
 	switch {
@@ -340,7 +345,7 @@ func toLookupError(err error, kind, ref string) error {
 	return err
 }
 
-// ignoreLookupError returns the error of a look-up but for what only stands in a row's way.
+// ignoreLookupError ignores errors that only concern the row.
 func ignoreLookupError(err error) error {
 	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) ||
 		errors.Is(err, filingapi.ErrNotFound) {

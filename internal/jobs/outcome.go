@@ -10,45 +10,55 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Outcome is why a run is over.
+// Outcome is why a run ended.
 type Outcome struct {
 	Reason StopReason
-	Halted ledger.Halted // of OutOfFunds, KeyRefused and ServiceDown
-	Redis  error         // of QueueDown: the error of Redis, or of the network
-	Short  int           // rows that the recorded balance does not cover
+	// Halted is set for OutOfFunds, KeyRefused and ServiceDown.
+	Halted ledger.Halted
+	// Redis is the error of Redis or of the network. It is set for QueueDown.
+	Redis error
+	// Short is the number of rows that the recorded balance does not cover.
+	Short int
 }
 
-// StopReason names an outcome.
+// StopReason is the reason of an outcome.
 type StopReason string
 
-// How a run ends.
+// The reasons why a run ends.
 const (
-	Finished    StopReason = "finished"     // nothing more can be placed
-	OutOfFunds  StopReason = "out of funds" // for the filing service, or by the recorded balance
-	KeyRefused  StopReason = "key refused"
-	ServiceDown StopReason = "service down"  // not one answer for WaitLimits.Silence
-	QueueDown   StopReason = "queue down"    // Redis was down for WaitLimits.Silence
-	AskedToWait StopReason = "asked to wait" // for longer than WaitLimits.Silence
-	Paused      StopReason = "paused"        // by a person
-	NotApproved StopReason = "not approved"  // nothing is sent before an approval
-	CostsMore   StopReason = "costs more"    // what is left costs more than was approved
+	// Finished means that nothing more can be placed.
+	Finished StopReason = "finished"
+	// OutOfFunds is an answer of the filing service, or follows from the recorded balance.
+	OutOfFunds StopReason = "out of funds"
+	KeyRefused StopReason = "key refused"
+	// ServiceDown and QueueDown mean no answer for WaitLimits.Silence, and AskedToWait a request
+	// to wait longer than that.
+	ServiceDown StopReason = "service down"
+	QueueDown   StopReason = "queue down"
+	AskedToWait StopReason = "asked to wait"
+	// Paused means that a person paused the batch.
+	Paused StopReason = "paused"
+	// NotApproved and CostsMore mean that rows wait for an approval, of the batch or of a cost.
+	NotApproved StopReason = "not approved"
+	CostsMore   StopReason = "costs more"
 	Interrupted StopReason = "interrupted"
-
-	LedgerHalted StopReason = "ledger halted" // it went back in time, or a newer version has prepared it
+	// LedgerHalted means that the ledger went back in time or was prepared by a newer version.
+	LedgerHalted StopReason = "ledger halted"
 )
 
-// WaitLimits are how long Await waits for what.
+// WaitLimits limit how long Await waits.
 type WaitLimits struct {
-	Silence time.Duration // without one answer of the filing service, or without Redis
-	Funds   bool          // wait without a limit, also for funds
+	// Silence is the longest time without an answer of the filing service, or without Redis.
+	Silence time.Duration
+	// Funds removes the limits, and has Await wait for funds, too.
+	Funds bool
 }
 
-// awaitEvery is the interval between looks at a batch. Looks that take longer than a tenth
-// of it are taken less often.
-const awaitEvery = 50 * time.Millisecond
+// awaitInterval is the shortest polling interval of Await.
+const awaitInterval = 50 * time.Millisecond
 
-// Await returns when nothing more of the batch can be placed for now: it is
-// finished, or only waiting would help. The worker runs until it is stopped.
+// Await returns when no more rows of the batch can be placed for now. It does not stop the
+// worker.
 func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
 	for {
 		began := time.Now()
@@ -59,12 +69,12 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
-		// The error is the context's, which the next look finds.
-		_ = retry.Sleep(ctx, max(awaitEvery, 10*time.Since(began)))
+		// The next iteration finds the error of the context.
+		_ = retry.Sleep(ctx, max(awaitInterval, 10*time.Since(began)))
 	}
 }
 
-// outcome returns how a batch has ended, with no reason if it has not.
+// outcome returns why a batch has ended. The reason is empty if it has not.
 func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end Outcome, err error) {
 	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
@@ -72,7 +82,6 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 	}
 	end = w.haltOutcome(halted, p)
 	if end.Reason == "" {
-		// The common case, many times a run: there is more to send.
 		if more, err := w.ledger.Sendable(ctx, batch, 1); err != nil || len(more) > 0 {
 			return Outcome{}, err
 		}
@@ -85,15 +94,15 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 	if err != nil {
 		return Outcome{}, err
 	}
-	moving := f.Later // may still be sent
+	moving := f.Later // rows that may still be sent
 	if !b.Paused && !b.Canceled && b.Approval.State != ledger.ApprovalNeeded {
 		moving = f.Counts[filing.Ready] - f.Waiting()
 	}
 	switch {
 	case f.Counts[filing.Placing] > 0:
-		return Outcome{}, nil // answers are out: they may change anything
+		return Outcome{}, nil // in-flight requests may change anything
 	case end.Reason == LedgerHalted && moving+f.Waiting() > 0, end.Reason != "" && moving > 0:
-		return end, nil // rows that wait for these are held as they are
+		return end, nil
 	case moving > 0:
 		return Outcome{}, nil
 	case f.Behind > 0:
@@ -104,7 +113,7 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 	return restOutcome(b, f, p), nil
 }
 
-// haltOutcome is the outcome that a hold of this process amounts to, if any.
+// haltOutcome returns the outcome that a hold of this process implies, with no reason if none.
 func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 	now := w.now()
 	away, err := w.queue.health.downFor(now)
@@ -129,7 +138,7 @@ func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 	return Outcome{}
 }
 
-// restOutcome is the outcome of a batch of which no row can be sent.
+// restOutcome returns the outcome of a batch without sendable rows.
 func restOutcome(b ledger.Batch, f ledger.Figures, p WaitLimits) Outcome {
 	switch {
 	case f.Short > 0 && p.Funds:

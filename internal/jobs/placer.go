@@ -21,18 +21,19 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Service is what the placer needs of the filing service.
+// Service is the part of the filing service that the placer uses.
 type Service interface {
 	Records
-	BreakerState() filingapi.BreakerState // why the order breaker sends no order; costs nothing
+	// BreakerState returns the state of the breaker of orders, without a request.
+	BreakerState() filingapi.BreakerState
 	PlaceOrder(context.Context, *filing.Order) filing.Answer
 	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
 	CreateUser(context.Context, filing.User) (filing.User, error)
 	CreateCompany(context.Context, filing.NewCompany) filing.Answer
 }
 
-// maxAttempts is how often an order whose repetition is harmless is sent
-// without a trustworthy answer before a person has to look.
+// maxAttempts is how often an order whose repetition is harmless is sent without a conclusive
+// answer. Afterwards it is uncertain.
 const maxAttempts = 8
 
 // placer sends the orders of ready rows and records the answers.
@@ -42,18 +43,19 @@ type placer struct {
 	prices   *priceCache
 	resolver *resolver
 	state    *sendState
-	slots    chan struct{} // orders in flight
+	// slots limits the orders in flight.
+	slots    chan struct{}
 	throttle Throttle
 	now      func() time.Time
 	log      *slog.Logger
 
 	unrecorded unrecordedAnswers
-	warn       func(*Unrecorded) // of an answer that cannot be recorded at once; nil for nobody
+	// warn is Config.Unrecorded.
+	warn func(*Unrecorded)
 }
 
-// place sends the row's order once, unless the ledger or a look-up says
-// otherwise. The only errors are the ledger's: everything that the filing service
-// does is an answer.
+// place sends the row's order once, unless the ledger or a look-up prevents it. It returns errors
+// of the ledger only, because every failure of the filing service is an answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
 	userID, company, err := p.resolver.resolve(ctx, &row)
 	if m := (*mismatchError)(nil); errors.As(err, &m) {
@@ -108,8 +110,8 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	}
 }
 
-// dropBought drops from the rest of an order what other rows have bought, as its quote did. What
-// the first request orders is found as it is sent.
+// dropBought drops the items from the rest of an order that other rows have bought, as the quote
+// did. The intent finds the items of the first request.
 func (p *placer) dropBought(ctx context.Context, row ledger.Row, order filing.Order, again string, notes []string) (
 	filing.Order, []string, error) {
 	_, rest := order.First()
@@ -127,24 +129,29 @@ func (p *placer) dropBought(ctx context.Context, row ledger.Row, order filing.Or
 	return order, notes, err
 }
 
-// boughtBefore is the note on an item that another row has bought.
+// boughtBefore returns the note on an item that another row has bought.
 func boughtBefore(product filing.Product, where string) string {
 	return fmt.Sprintf("the %s was bought before (%s) and not ordered again", product.Title(), where)
 }
 
-// request is one of the requests that a row's order takes.
+// request is one of the requests for the order of a row.
 type request struct {
-	left     filing.Order // what the row orders with it and after it
-	order    filing.Order // what it orders
-	quote    pricing.Quote
-	ordered  pricing.Quote    // of an earlier request that may have ordered what a 409 names
-	rest     []filing.Product // what the row orders after it
+	// left are the items of this request and of later ones.
+	left filing.Order
+	// order is the body of this request.
+	order filing.Order
+	quote pricing.Quote
+	// ordered is the quote of an earlier request that may have ordered the item of a 409.
+	ordered pricing.Quote
+	// rest are the products of later requests.
+	rest     []filing.Product
 	restCost money.Cost
-	notes    []string // for the reader of the results
+	// notes are added to the message of the row.
+	notes []string
 }
 
-// differences lists where the spreadsheet and the filing service's record of the
-// company disagree: the state's fee follows the record.
+// differences lists the facts in which the spreadsheet differs from the record of the company. The
+// state fee follows the record.
 func differences(sheet, service filing.Company) []string {
 	var notes []string
 	for _, d := range []struct{ what, sheet, service string }{
@@ -160,18 +167,20 @@ func differences(sheet, service filing.Company) []string {
 	return notes
 }
 
-// duplicateItemError asks for the order to be sent without an item that another
-// order bought.
+// duplicateItemError is the error of an order with an item that another row has bought. The order
+// is sent without the item.
 type duplicateItemError struct {
 	product filing.Product
-	company string // that was formed, of a formation
-	note    string // for the reader
+	// company is the ID of the company that the other row formed.
+	company string
+	// note is added to the message of the row.
+	note string
 }
 
 func (*duplicateItemError) Error() string { return "an item is bought already" }
 
-// send sends a request once. It returns a *duplicateItemError where one of the items
-// is bought already.
+// send sends a request once. It returns a *duplicateItemError if another row has bought one of the
+// items.
 func (p *placer) send(ctx context.Context, row ledger.Row, r *request, again string) error {
 	intent := ledger.Intent{
 		Row:      row.ID,
@@ -185,7 +194,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, again str
 	}
 	full, err := p.unseal(ctx, row, &r.order)
 	if errors.Is(err, ledger.ErrSealed) && row.Uncertain {
-		// It cannot be sent again, and it is not known whether it was placed.
+		// The order cannot be sent again, and whether it was placed is unknown.
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Kind: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
@@ -225,7 +234,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, again str
 	return err
 }
 
-// unseal puts the Social Security number into an order that is about to be sent.
+// unseal returns the order with the Social Security number.
 func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order) (*filing.Order, error) {
 	if order.EIN == nil || order.EIN.ResponsiblePartyIsForeign {
 		return order, nil
@@ -240,10 +249,9 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 	return &full, nil
 }
 
-// attempt writes the intent (the write-ahead record of an order), sends, and
-// records the answer. It takes the slot before the intent, so that a crash leaves
-// no more rows uncertain than there were orders in flight. What it returns says
-// why nothing was sent.
+// attempt writes the intent (the write-ahead record of an order), sends the order, and records the
+// answer. It takes a slot before the intent, so a crash leaves at most as many rows uncertain as
+// there are slots. If nothing was sent, the result has the reason.
 func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
 	recordAnswer func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.state.mayOrder(p.now()) {
@@ -256,8 +264,8 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	}
 	release := sync.OnceFunc(func() { <-p.slots })
 	defer release()
-	// With the slot in hand: tokens that were taken without one would be used all
-	// at once when slots come free.
+	// Take the token after the slot. Tokens taken before would all be used at once when slots
+	// become free.
 	if p.throttle.Wait(ctx) != nil || !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
@@ -269,15 +277,13 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		return begun, err
 	}
 
-	// From here on the order may be at the filing service: an answer is recorded,
-	// whatever happens, and Ctrl-C waits for it. The slot is free as soon as the
-	// answer is there: an answer that is not recorded yet is not in flight any more,
-	// and a crash in between is swept like any other.
+	// From here on the filing service may have the order, so an answer is recorded in any case,
+	// and Ctrl-C waits for it. The slot becomes free with the answer, before it is recorded.
 	answer := filing.Answer{Kind: filing.NoAnswer, Message: "sending was interrupted"}
 	defer func() {
 		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
-			// It halts the fleet: the slot's next order must find the halt recorded.
+			// The answer halts the fleet. The next order must find the halt recorded.
 		default:
 			release()
 		}
@@ -321,17 +327,16 @@ func (p *placer) recordAnswer(row ledger.Row, r *request, claims []ledger.Claim,
 	return p.keepOutcome(&Unrecorded{row.Batch, row.Number, out, r.notes})
 }
 
-// recordOutcome records an outcome with its own message.
+// recordOutcome records an outcome that has its own message.
 func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	return p.keepOutcome(&Unrecorded{Batch: row.Batch, Number: row.Number, Outcome: out})
 }
 
-// keepOutcome records an outcome in the ledger, and tries until it succeeds. The log has
-// the order IDs of an answer that cannot be recorded.
+// keepOutcome records an outcome in the ledger and retries until it succeeds. It logs the order
+// IDs of an answer that cannot be recorded at once.
 func (p *placer) keepOutcome(u *Unrecorded) error {
-	// recorded holds a filing.Result, or nothing if the outcome was recorded before.
-	// It is atomic because the ledger calls Explain again, while this function reads
-	// the result, if it writes the outcome back after a restore.
+	// recorded has a filing.Result, or nothing if the outcome was recorded before. It is atomic
+	// because the ledger calls Explain again if it writes the outcome back after a restore.
 	var recorded atomic.Value
 	out, kept := u.Outcome, false
 	out.Of = ledger.BatchRow{Batch: u.Batch, Number: u.Number}
@@ -370,22 +375,22 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 	})
 }
 
-// logAnswer logs an answer, and what the ledger has recorded of it.
+// logAnswer logs an answer and its result.
 func (p *placer) logAnswer(a filing.Answer, about []any) {
 	switch {
 	case a.Kind.Lost():
 		p.log.Warn("answer uncertain", about...)
 	case a.Kind == filing.NotSent:
 		p.log.Debug("order not sent", about...)
-	case !a.Kind.Counts(): // it is sent again, and a fleet that is halted has many
+	case !a.Kind.Counts(): // sent again, and frequent while the fleet is halted
 		p.log.Debug("order answered", about...)
 	default:
 		p.log.Info("order answered", about...)
 	}
 }
 
-// retryAfter is the wait between the attempts of one row. Answers that halt the
-// fleet have their own waits in the ledger.
+// retryAfter returns the wait before the next attempt of a row. Answers that halt the fleet have no
+// wait.
 func retryAfter(a filing.Answer, attempts int) time.Duration {
 	switch a.Kind {
 	case filing.NotSent:
@@ -396,16 +401,16 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 	return 0
 }
 
-// matchItems matches the items of an answer to the products that were ordered. One item of
-// an unknown order type is the one product that is left. An item that was not ordered has no
-// product, and is recorded by its order id.
+// matchItems matches the items of an answer to the ordered products. A single item of an unknown
+// order type is the one product that is left. An item that was not ordered has no product and is
+// recorded by its order ID.
 func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
 	var made []ledger.Item
 	var unmatched []int
 	for _, item := range a.Items {
 		if slices.ContainsFunc(made, func(m ledger.Item) bool { return m.OrderID == item.OrderID }) {
-			continue // named twice
+			continue
 		}
 		i := len(made)
 		made = append(made, ledger.Item{
@@ -440,7 +445,7 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 	return made
 }
 
-// costOf is the quoted cost of one product, with its parts.
+// costOf returns the quoted cost of one product with its parts.
 func costOf(quote pricing.Quote, p filing.Product) (money.Cost, filing.CostParts) {
 	for _, line := range quote.Lines {
 		if line.Product == p {
@@ -458,8 +463,8 @@ func orderIDs(items []filing.Item) []string {
 	return ids
 }
 
-// handleDuplicate records that another row has bought, or is buying, an item of what a
-// row has left to order. It returns a *duplicateItemError where the rest of it remains.
+// handleDuplicate records that another row has bought, or is ordering, an item of the request. It
+// returns a *duplicateItemError if other items remain.
 func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request, t ledger.Taken) error {
 	holder, err := p.ledger.Row(ctx, t.Row)
 	if err != nil {
@@ -501,7 +506,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request
 		deferral.Message = strings.Join(append(r.notes, fmt.Sprintf("bought before in %s; nothing was ordered", where)),
 			"; ")
 		for _, item := range holder.Items {
-			item.Cost = money.Cost{} // it was paid there
+			item.Cost = money.Cost{} // charged to the other row
 			deferral.Items = append(deferral.Items, item)
 		}
 	case t.Claim.Product == filing.Formation && holder.Company == "":
@@ -522,7 +527,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request
 	return p.deferRow(ctx, deferral)
 }
 
-// coveredBy says which subscription covers a report.
+// coveredBy describes the subscription that covers a report.
 func coveredBy(where string, holder ledger.Row) string {
 	order := where
 	for _, i := range holder.Items {
@@ -534,7 +539,7 @@ func coveredBy(where string, holder ledger.Row) string {
 		"; to order it all the same, run it with --again=\"why\""
 }
 
-// canceledItem is the item of a row that was canceled after it was bought.
+// canceledItem returns the item of a row that was canceled after it was bought, or nil.
 func canceledItem(holder ledger.Row, product filing.Product) *ledger.Item {
 	for i := range holder.Items {
 		if item := &holder.Items[i]; item.Product == product && filing.IsCanceled(item.FilingStatus) {
@@ -544,8 +549,8 @@ func canceledItem(holder ledger.Row, product filing.Product) *ledger.Item {
 	return nil
 }
 
-// boughtAndCanceled says that a filing does not exist although it was bought. It
-// is not bought again without a request: one key is one purchase.
+// boughtAndCanceled returns the message of a row whose filing was bought before and canceled. It
+// is not bought again unless a person asks for it, because one key is one purchase.
 // Source: spec section 7 (a canceled qualification does not block another).
 func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) string {
 	return fmt.Sprintf(
@@ -554,7 +559,7 @@ func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) 
 		product.Title(), where, cmp.Or(canceledItem(holder, product).OrderID, "no order id"))
 }
 
-// rowRef names another row for the reader of a row.
+// rowRef names another row in a message of a row.
 func rowRef(row, other ledger.Row) string {
 	if row.Batch == other.Batch {
 		return fmt.Sprintf("row %d", other.Number)
@@ -562,12 +567,12 @@ func rowRef(row, other ledger.Row) string {
 	return fmt.Sprintf("row %d of batch %s", other.Number, other.Batch)
 }
 
-// handleLookupError records why a look-up keeps a row from being sent.
+// handleLookupError records the error of a look-up.
 func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err error) error {
 	var failed *lookupError
 	switch {
 	case ctx.Err() != nil:
-		return nil // this process canceled the look-up: that says nothing of the service
+		return nil // canceled by this process
 	case errors.Is(err, errHalted):
 		return nil
 	case !errors.As(err, &failed):
@@ -590,8 +595,8 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	return p.deferRow(ctx, deferral)
 }
 
-// deferRow records a decision about a row that is not sent. If another process was
-// faster, its decision counts.
+// deferRow records a decision about a row that is not sent. The decision of another process wins
+// if it was faster.
 func (p *placer) deferRow(ctx context.Context, d ledger.Deferral) error {
 	err := p.ledger.Defer(ctx, d)
 	if errors.Is(err, ledger.ErrTransition) {
@@ -600,7 +605,7 @@ func (p *placer) deferRow(ctx context.Context, d ledger.Deferral) error {
 	return err
 }
 
-// messageFor is the message of a row in the results: what happened and what to do.
+// messageFor returns the message of a row in the results: what happened and what to do.
 func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	said := strings.TrimSuffix(a.Message, ".")
 	var bought []filing.Product
@@ -658,7 +663,7 @@ func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	return text
 }
 
-// checkDashboard is what a person does about an uncertain order.
+// checkDashboard is the instruction for an uncertain order.
 const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the " +
 	"row (importer resolve, or Uncertain on the page); it is not sent again automatically"
 

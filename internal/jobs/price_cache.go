@@ -10,25 +10,28 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
+// priceTTL is how long prices and fees are used, and priceRetry the wait after a failed request.
 const (
-	priceTTL   = 5 * time.Minute // how long prices and fees count without another request
-	priceRetry = time.Minute     // and after a request that failed
+	priceTTL   = 5 * time.Minute
+	priceRetry = time.Minute
 )
 
-// priceCache keeps the current prices and fees in a process that runs for months:
-// people approve the cost of the day, and that cost has to be reserved and posted.
-// The last prices count for a while, and for as long as newer ones cannot be read.
-// It is no cache.Cache: a failure keeps the old value and is retried sooner.
+// priceCache keeps the current prices and fees. A process may run for months, and the cost that
+// people approve today has to be reserved and posted. It is not a cache.Cache because a failure
+// keeps the old value and is retried sooner.
 type priceCache struct {
-	ask pricing.Source // nil: the first prices count for good
+	// ask returns the current prices. The first prices are used forever if it is nil.
+	ask pricing.Source
 	now func() time.Time
 	log *slog.Logger
 
 	// lock guards the fields below, also while a caller asks the filing service.
 	lock   chan struct{}
 	quoter pricing.Quoter
-	due    time.Time // when to ask again
-	failed bool      // the last time
+	// due is when to ask again.
+	due time.Time
+	// failed reports whether the last request failed.
+	failed bool
 }
 
 func newPriceCache(first pricing.Quoter, ask pricing.Source, now func() time.Time, log *slog.Logger) *priceCache {
@@ -42,10 +45,9 @@ func newPriceCache(first pricing.Quoter, ask pricing.Source, now func() time.Tim
 	}
 }
 
-// get returns the current prices; f asks the filing service. It returns errHalted,
-// or the context's error, where nothing may be sent either. After that the last
-// prices count for a while, so that a price list that stays busy does not keep
-// orders back for good.
+// get returns the current prices, and asks the filing service through f if they are due. It
+// returns errHalted, or the context's error, if no order may be sent either. The old prices are
+// used again afterwards, so a price list that stays busy does not stop orders forever.
 func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error) {
 	select {
 	case t.lock <- struct{}{}:
@@ -67,14 +69,14 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 		return nil, err
 	}
 	if !t.failed {
-		t.log.Warn("reading prices failed, the last ones count", "err", err)
+		t.log.Warn("reading prices failed, using the last ones", "err", err)
 	}
 	t.failed, t.due = true, t.now().Add(priceRetry)
 	if busy, ok := errors.AsType[*filingapi.Error](err); ok {
-		t.due = t.due.Add(busy.RetryAfter) // or each retry would hold orders back
+		t.due = t.due.Add(busy.RetryAfter) // otherwise each retry would stop orders
 	}
 	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
-		return nil, errHalted // the ledger has it from the request
+		return nil, errHalted // recorded in the ledger by the request
 	}
 	return t.quoter, nil
 }

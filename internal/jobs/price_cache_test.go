@@ -130,7 +130,7 @@ func TestPriceCache(t *testing.T) {
 			time.Sleep(priceTTL)
 			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
 			p.fails(p.Context(), errHalted)
-			p.want(p.now, 1, "the last ones count")
+			p.want(p.now, 1, "using the last ones")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 // repetitions.
 const requeueAfter = 500 * time.Millisecond
 
-// pump keeps the queue supplied with the rows that may be sent. It has no state that matters:
-// it remembers for a moment what it enqueued, so a flushed Redis costs only that moment.
+// pump keeps the queue supplied with the rows that may be sent. It only remembers for a moment
+// which chunks it enqueued, so a flushed Redis costs no more than that moment.
 type pump struct {
 	ledger *ledger.Ledger
 	queue  *Queue

@@ -18,26 +18,27 @@ const (
 	taskType  = "place"
 )
 
-// chunkRows is how many row ids a task carries. With one a task the in-process
-// Redis would be the bottleneck; see docs/decisions.
+// chunkRows is the number of row IDs in a task. With one row a task the in-process Redis would
+// be the bottleneck, see docs/decisions.
 const chunkRows = 16
 
-// window is how many of the first rows that may be sent a pump looks at, whatever the size
-// of a batch. The pumps of a fleet all find the same ones.
+// window is the number of sendable rows that a pump considers. All pumps of a fleet find the
+// same rows.
 const window = 2048
 
 // Queue is the transport: a Redis server's, or one inside this process.
 type Queue struct {
-	redis    *redis.Client
-	client   *asynq.Client
-	embedded *embedded // nil where a server carries the queue
-	host     string    // for its errors
-	health   redisHealth
+	redis  *redis.Client
+	client *asynq.Client
+	// embedded is the in-process Redis, nil if the queue is on a server.
+	embedded *embedded
+	// host names the server in errors.
+	host   string
+	health redisHealth
 }
 
-// OpenQueue connects to redisURL or, where it is empty, starts a Redis within the
-// process. Its error is ErrQueueDown where the same address may work later, and never
-// shows a password.
+// OpenQueue connects to redisURL. If it is empty, OpenQueue starts a Redis within the process.
+// The error is ErrQueueDown if the same address may work later, and never contains a password.
 func OpenQueue(redisURL string) (*Queue, error) {
 	q, err := NewQueue(redisURL)
 	if err != nil {
@@ -50,8 +51,8 @@ func OpenQueue(redisURL string) (*Queue, error) {
 	return q, nil
 }
 
-// NewQueue is OpenQueue without a connection: calls fail while the server is down,
-// and work once it is up.
+// NewQueue is OpenQueue without a connection. Calls fail while the server is down and succeed
+// once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
 	q := &Queue{}
 	options := &redis.Options{Addr: "this process"}
@@ -68,13 +69,13 @@ func NewQueue(redisURL string) (*Queue, error) {
 			return nil, fmt.Errorf("read REDIS_URL: %w", err)
 		}
 	}
-	logging.Disable() // it would write to the terminal; errors are returned as well
+	logging.Disable() // the errors are returned, too
 	q.redis, q.host = redis.NewClient(options), options.Addr
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }
 
-// Close closes the connections. The pump enqueues again what is lost with them.
+// Close closes the connections. Tasks that are lost are enqueued again by another pump.
 func (q *Queue) Close() error {
 	err := q.redis.Close()
 	if q.embedded != nil {
@@ -83,17 +84,15 @@ func (q *Queue) Close() error {
 	return err
 }
 
-// idLife is how long the id of a chunk's task stays the same. With a slow rate, handlers
-// hold the rows of two seconds.
+// idLife is how long the ID of a chunk's task stays the same.
 const idLife = 10 * time.Second
 
-// enqueue puts a chunk of rows on the queue under an id made from the rows, so that
-// any number of pumps may enqueue the same chunk. It reports false where the chunk
-// is on the queue already.
+// enqueue enqueues a chunk of rows under an ID that follows from the chunk, so that any number
+// of pumps may enqueue the same chunk. It reports false if the chunk is on the queue already.
 //
-// A task blocks its id until it has ended. A process that was killed leaves its tasks
-// active for a minute, and a server that fails over may lose a task and keep its id. So
-// the id also changes every idLife: then the chunk may be enqueued once more.
+// A task blocks its ID until it ends. A killed process leaves its tasks active for a minute, and
+// a server that fails over may lose a task and keep its ID. Therefore the ID also changes every
+// idLife, and the chunk may be enqueued again.
 func (q *Queue) enqueue(ctx context.Context, chunk int64, now time.Time, rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
@@ -104,7 +103,7 @@ func (q *Queue) enqueue(ctx context.Context, chunk int64, now time.Time, rows []
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
 		asynq.TaskID(fmt.Sprintf("%d-%d", chunk, now.UnixNano()/int64(idLife))),
-		asynq.MaxRetry(0), // attempts are counted in the ledger
+		asynq.MaxRetry(0), // the ledger counts attempts
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),
 	)
@@ -117,10 +116,10 @@ func (q *Queue) enqueue(ctx context.Context, chunk int64, now time.Time, rows []
 	return true, nil
 }
 
-// pendingKey is asynq's list of the tasks that no handler has taken yet.
+// pendingKey is asynq's list of pending tasks.
 const pendingKey = "asynq:{" + queueName + "}:pending"
 
-// countPending counts the chunks that no handler has taken yet.
+// countPending counts the tasks that no handler has taken yet.
 func (q *Queue) countPending(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

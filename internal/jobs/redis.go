@@ -14,11 +14,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// ErrQueueDown is a Redis that cannot be reached or takes no writes now, and may
-// later. Test with errors.Is.
+// ErrQueueDown means that Redis cannot be reached or accepts no writes, and may work later. Test
+// with errors.Is.
 var ErrQueueDown = errors.New("the queue's Redis is down")
 
-// errRedisURL never quotes the address: it may have a password in it.
+// errRedisURL does not quote the address, which may contain a password.
 var errRedisURL = errors.New("it is not an address of Redis: write redis://user:password@host:6379/0, rediss:// with " +
 	"TLS, or unix:///path; in a name or password, write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A and % as %25")
 
@@ -28,7 +28,7 @@ func parseRedis(address string) (*redis.Options, error) {
 	if err != nil || o.DB < 0 || o.Addr == "" || strings.Contains(address, "#") {
 		return nil, errRedisURL
 	}
-	if o.TLSConfig != nil { // ParseURL would let an address turn the checks off
+	if o.TLSConfig != nil { // an address could turn the checks off
 		network.HardenTLS(o.TLSConfig).InsecureSkipVerify = false
 	}
 	setDefaults(o)
@@ -38,15 +38,15 @@ func parseRedis(address string) (*redis.Options, error) {
 // setDefaults sets the options that every client has.
 func setDefaults(o *redis.Options) {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 3*time.Second, 3*time.Second, 3*time.Second
-	o.DialerRetries = 1 // a command is tried four times as it is
+	o.DialerRetries = 1 // commands are retried, too
 	o.ContextTimeoutEnabled = true
 	o.PoolSize = 64
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// Ping checks that the server answers. Its error is ErrQueueDown where the same
-// queue may work later, and never shows a password.
+// Ping checks that the server answers. The error is ErrQueueDown if the same queue may work later,
+// and never contains a password.
 func (q *Queue) Ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

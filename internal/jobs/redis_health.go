@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// redisHealth knows whether Redis takes writes. Only a write tells: a server that
-// is full, or a replica that was a master a moment ago, still answers reads.
+// redisHealth records whether Redis accepts writes. Reads prove nothing: a server that is full,
+// or a replica that was a master a moment ago, still answers reads.
 type redisHealth struct {
-	mu    sync.Mutex
-	tried time.Time // the last write, failed or not
-	lost  time.Time // when writes began to fail; zero while they succeed
-	err   error     // of the first write that failed
+	mu sync.Mutex
+	// tried is the time of the last write, successful or not.
+	tried time.Time
+	// lost is when writes began to fail, zero if the last one succeeded. err is the first error.
+	lost time.Time
+	err  error
 }
 
-// record notes how a write went.
+// record records the result of a write.
 func (h *redisHealth) record(now time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -29,14 +31,14 @@ func (h *redisHealth) record(now time.Time, err error) {
 	}
 }
 
-// idle reports whether the last write is a while ago.
+// idle reports whether the last write was a second ago or earlier.
 func (h *redisHealth) idle(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return now.Sub(h.tried) >= time.Second
 }
 
-// downFor is how long Redis has been down, and why; 0 while it takes writes.
+// downFor returns how long Redis has been down, and the error. It returns zero if Redis is up.
 func (h *redisHealth) downFor(now time.Time) (time.Duration, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,8 +48,7 @@ func (h *redisHealth) downFor(now time.Time) (time.Duration, error) {
 	return max(now.Sub(h.lost), 1), h.err
 }
 
-// Depth counts the tasks on the queue by asynq's names of their states. No task is
-// scheduled, retried or kept.
+// Depth counts the tasks on the queue by asynq's names of their states.
 func (q *Queue) Depth(ctx context.Context) (map[string]int, error) {
 	pending, err := q.countPending(ctx)
 	if err != nil {
@@ -60,11 +61,11 @@ func (q *Queue) Depth(ctx context.Context) (map[string]int, error) {
 	return map[string]int{"pending": pending, "active": int(active)}, nil
 }
 
-// queuesKey lists the queues for asynq's tools, which a client tells Redis once
-// in its life: after a flush they would know of none.
+// queuesKey lists the queues for asynq's tools. A client writes the list only once, so it is
+// missing after a flush.
 const queuesKey = "asynq:queues"
 
-// probe writes something harmless.
+// probe writes the list of queues to see whether Redis accepts writes.
 func (q *Queue) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -9,20 +9,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// renewalNotice is how long before its due date a report that a subscription
-// covers must have been heard of.
+// renewalNotice is how long before its due date the renewal of a covered report is expected.
 const renewalNotice = 30 * 24 * time.Hour
 
-// Renewal is a report that was not ordered because a subscription covers it, and
-// that the service has not told of yet.
+// Renewal is a report that was not ordered because a subscription covers it, and that the filing
+// service has not reported yet.
 type Renewal struct {
 	ledger.Covered
-	Name string // the company's legal name; empty where nobody knows it
+	// Name is the company's legal name, empty if unknown.
+	Name string
 	Due  season.Due
 }
 
-// Missing says why a person should look at it; empty while there is time. A
-// report whose due date is not known is missing from the first day of its year.
+// Missing returns why a person should look at the renewal. It is empty if time is left. A
+// report without a known due date is missing from the first day of its year.
 func (r Renewal) Missing(now time.Time) string {
 	soon := season.DateOf(now.Add(renewalNotice))
 	switch {

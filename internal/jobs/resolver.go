@@ -12,9 +12,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// resolver finds the users and companies of orders that are about to be sent, each
-// once. It creates and completes them from the spreadsheet where they are missing
-// or incomplete.
+// resolver finds the users and companies of orders that are about to be sent. It creates missing
+// ones from the spreadsheet and completes incomplete ones.
 type resolver struct {
 	*lookup
 	service Service
@@ -25,10 +24,10 @@ func newResolver(s Service, l *ledger.Ledger, concurrency int, throttle Throttle
 	return &resolver{lookup: newLookup(s, l, concurrency, throttle, state, now), service: s}
 }
 
-// resolve finds the ids that the order is sent with, and the company's facts where
-// the order depends on them. It returns a *mismatchError for a row that names
-// another company than its Company ID. A row with an uncertain attempt was sent
-// already and is not compared. A company that has to be created has no id.
+// resolve finds the IDs to send the order with, and the company's facts if the order depends on
+// them. The company has no ID if it has to be created. resolve returns a *mismatchError if the row
+// names another company than its Company ID. A row with an uncertain attempt was sent before and
+// is not compared.
 func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
 	r := row.Request
 	if userID, err = d.resolveUser(ctx, r.User); err != nil {
@@ -83,8 +82,8 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 	return userID, company, err
 }
 
-// findFormed returns the record of the company that a row forms, or that another row formed, as
-// it was looked up for the row's batch. It returns a *mismatchError if it is another company.
+// findFormed returns the record of the company that this or another row formed. It returns a
+// *mismatchError if the record is of another company.
 func (d *resolver) findFormed(ctx context.Context, row *ledger.Row, id string) (filing.Company, error) {
 	r := *row.Request
 	r.Company = filing.CompanyRef{Ref: id, Sheet: r.Order.Formation.Company, Confirmed: r.Company.Confirmed}
@@ -104,10 +103,10 @@ func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string,
 	if u, known := d.knownUser(ref.Ref()); known {
 		return u.ID, nil
 	}
-	// A row without a name to create the user with fails for itself alone.
+	// Only rows without a name for a new user fail if the user has to be created.
 	flight := fmt.Sprintf("user %s, named %t", ref.Ref(), ref.Name != "")
 	found, err, _ := d.flights.Do(flight, func() (any, error) {
-		// A look-up that ended before this one began may have found the user.
+		// A look-up that ended just now may have found the user.
 		if u, known := d.knownUser(ref.Ref()); known {
 			return u.ID, nil
 		}
@@ -123,10 +122,9 @@ func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string,
 	return found.(string), nil
 }
 
-// findOrCreateUser asks for the user by email and creates one where the spreadsheet
-// has a name. A 409 on creation means that another request created the user, and
-// the look-up then finds them; where it does not, the phone number belongs to
-// another user. Source: spec section 7.
+// findOrCreateUser looks up a user by email, and creates the user if the spreadsheet has a name. A
+// 409 on creation means that another request created the user, whom a second look-up finds.
+// Otherwise the phone number belongs to another user. Source: spec section 7.
 func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (filing.User, error) {
 	u, err := d.askForUser(ctx, ref.Email)
 	if !errors.Is(err, filingapi.ErrNotFound) {
@@ -167,9 +165,8 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 	return u, err
 }
 
-// sendDescription sends the columns of a created company that the request of its
-// creation has no field for. It sends them once, and again only where the process
-// ended before that was remembered.
+// sendDescription sends the columns of a created company that the creation request has no field
+// for. It may send them twice if the process ends before they are remembered, which is harmless.
 // Source: spec section 2, create-company request fields; section 4, PATCH.
 func (d *resolver) sendDescription(ctx context.Context, key companyKey, sheet, c filing.Company) (filing.Company,
 	error) {
@@ -180,11 +177,12 @@ func (d *resolver) sendDescription(ctx context.Context, key companyKey, sheet, c
 		func(c filing.Company) (filing.Company, bool) { return descriptionFor(sheet, c) })
 }
 
-// update sends what a company lacks, and remembers it. Rows of one company send it once.
+// update sends the missing facts of a company and remembers them. Rows of one company share the
+// request.
 func (d *resolver) update(ctx context.Context, what string, key companyKey, c filing.Company,
 	patchFor func(filing.Company) (patch filing.Company, lacks bool)) (filing.Company, error) {
 	updated, err, _ := d.flights.Do(what+key.batch+" "+c.ID, func() (any, error) {
-		if now, known := d.cachedCompany(key); known { // another row may have sent it
+		if now, known := d.cachedCompany(key); known { // another row may have sent the facts
 			c = now.Company
 		}
 		patch, lacks := patchFor(c)
@@ -205,8 +203,8 @@ func (d *resolver) update(ctx context.Context, what string, key companyKey, c fi
 	return updated.(filing.Company), nil
 }
 
-// descriptionFor returns what the spreadsheet says of a company that the filing service
-// does not have yet, and whether there is any.
+// descriptionFor returns the facts of the spreadsheet that the record of the company lacks, and
+// reports whether there are any.
 func descriptionFor(sheet, c filing.Company) (patch filing.Company, lacks bool) {
 	if c.StructureType == "" {
 		patch.StructureType = sheet.StructureType
@@ -220,15 +218,14 @@ func descriptionFor(sheet, c filing.Company) (patch filing.Company, lacks bool) 
 	return patch, patch.StructureType != "" || patch.TaxElection != "" || patch.FiscalEndMonth != ""
 }
 
-// completeFacts sends the company's entity type and formation state from the
-// spreadsheet where the filing service lacks them: the state's fee depends on them.
+// completeFacts sends the company's entity type and formation state from the spreadsheet if its
+// record lacks them, because the state fee depends on them.
 // Source: spec section 4, rules 9 and 10.
 func (d *resolver) completeFacts(ctx context.Context, key companyKey, sheet, c filing.Company) (filing.Company, error) {
 	if hasFacts(c) {
 		return c, nil
 	}
-	// A fact that this row lacks fails this row alone: another row of the company
-	// may have it.
+	// Only this row fails if it lacks a fact. Another row of the company may have it.
 	for _, fact := range []struct {
 		column  string
 		missing bool

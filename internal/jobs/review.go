@@ -13,34 +13,37 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Finding is what a comparison found at a row before it is approved.
+// Finding is a difference that a comparison found in a row.
 type Finding struct {
-	Row      int
-	Column   int    // of the sheet, from 0; -1 where it lacks the column
-	Header   string // the template's
-	Message  string
-	HeldBack bool // the row is not sent because of it
+	Row int
+	// Column is the column of the sheet, from 0. It is -1 if the sheet lacks the column.
+	Column int
+	// Header is the header of the column in the template.
+	Header  string
+	Message string
+	// HeldBack reports whether the row is not sent because of the difference.
+	HeldBack bool
 }
 
-// Review is the result of comparing a batch's rows.
+// Review is the result of comparing the rows of a batch.
 type Review struct {
 	Findings []Finding
-	HeldBack int // rows that are not sent: their Company ID is another company's
-	Accepted int // rows whose name was accepted as the filing service has it
-	Released int // rows that an earlier comparison had held back, and that are ready again
+	// HeldBack is the number of rows whose Company ID is another company's.
+	HeldBack int
+	// Accepted is the number of rows whose name was accepted as the filing service has it.
+	Accepted int
+	// Released is the number of rows that an earlier comparison held back and that are ready now.
+	Released int
 }
 
-// Compare looks up the companies and users of a batch's rows that may still be sent,
-// and compares the rows with the filing service's records of their companies, and with
-// the names that were bought or looked up here. It only reads from the filing service,
-// because the batch is not approved yet: missing users and incomplete companies are
-// left to the resolver, and errors to the row's own result. A row that names another
-// company than its Company ID is held back, unless accept says that a person accepts
-// the names of the filing service; a row that an earlier comparison held back is
-// compared again.
+// Compare looks up the companies and users of the rows of a batch that may still be sent. It
+// compares the rows with the records of their companies, and with the names that were bought or
+// looked up here. It only reads from the filing service, because the batch is not approved yet.
+// The resolver creates missing users and completes companies later. A row that names another
+// company than its Company ID is held back, unless accept reports that a person accepts the names
+// of the filing service. Rows that an earlier comparison held back are compared again.
 //
-// Compare calls at with how many of the rows are looked up, and of how many; at may be
-// nil.
+// Compare calls at with the progress of the look-ups. at may be nil.
 func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	accept bool, at func(done, total int)) (Review, error) {
 	b, err := l.Batch(ctx, batch)
@@ -85,24 +88,24 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle
 	return c.review, nil
 }
 
-// mayBeCompared reports whether a row may still be sent, and was not sent before.
+// mayBeCompared reports whether a row may still be sent and was not sent before.
 func mayBeCompared(r *ledger.Row) bool {
 	return r.Result == filing.Ready && !r.Uncertain || r.HeldBack()
 }
 
 type comparison struct {
-	ledger    *ledger.Ledger
-	batch     ledger.Batch
-	accept    bool
-	lookup    *lookup
-	asked     map[string]bool // what was asked for, so that what fails is asked for once
+	ledger *ledger.Ledger
+	batch  ledger.Batch
+	accept bool
+	lookup *lookup
+	// asked has the references that were looked up, so that a failed look-up is not repeated.
+	asked     map[string]bool
 	nearNames nearNames
 	review    Review
 }
 
-// lookUpPage looks up what the rows of a page name and what is not known for the
-// batch yet: their users and, by ID or as they describe them, their companies. It
-// calls lookedUp for each row.
+// lookUpPage looks up the users and companies of a page of rows that were not looked up for the
+// batch yet. It calls lookedUp for each row.
 func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row, lookedUp func()) error {
 	f := c.lookup
 	if err := f.loadKnown(ctx, page); err != nil {
@@ -138,7 +141,7 @@ func (c *comparison) askOnce(what string) bool {
 	return first
 }
 
-// comparePage compares the rows of a page and keeps what changed.
+// comparePage compares a page of rows and records the changes.
 func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	requests, _, err := c.lookup.identify(ctx, page)
 	if err != nil {
@@ -173,8 +176,8 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	return c.ledger.KeepReview(ctx, c.batch.ID, changed)
 }
 
-// compareRow compares a row, whose request has its Company ID, with the record of its
-// company, and reports whether that changes the row.
+// compareRow compares a row with the record of its company and reports whether the row changes.
+// The request r has the Company ID.
 func (c *comparison) compareRow(row *ledger.Row, r *filing.Request, record filing.Company) (reviewed ledger.Reviewed,
 	changed bool) {
 	kept := slices.DeleteFunc(slices.Clone(row.Faults),
@@ -209,7 +212,7 @@ func (c *comparison) faultFor(d filing.Difference, at filing.CompanyColumn) ledg
 	return faultAt(c.batch, d, at)
 }
 
-// faultAt is a difference at the cell that it is about.
+// faultAt returns a difference as the fault of a cell.
 func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledger.Fault {
 	f := ledger.Fault{
 		Column:  slices.Index(b.Fields, at.Field),
@@ -233,8 +236,8 @@ func (c *comparison) addFinding(row *ledger.Row, d filing.Difference, at filing.
 	})
 }
 
-// collectNames collects the names by which rows without a Company ID mean a company:
-// its own name, and that of a row if a person confirmed it for the company.
+// collectNames collects the names by which rows without a Company ID refer to a company: its legal
+// name, and the name of a row if a person confirmed it.
 func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company) {
 	if record.ID == "" || record.LegalName == "" || record.FormationState == "" {
 		return
@@ -250,8 +253,8 @@ func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record
 	}
 }
 
-// nearNames finds names that differ in the ending, accents or spaces alone from
-// those that were bought or looked up here, and from those of other rows of the batch.
+// nearNames finds names that differ only in the ending, accents or spaces from names that were
+// bought or looked up here, or that other rows of the batch have.
 type nearNames struct {
 	ledger *ledger.Ledger
 	batch  string
@@ -274,7 +277,7 @@ func (n *nearNames) load(ctx context.Context) error {
 		return err
 	}
 	for _, name := range all {
-		if name.Batch != n.batch { // its own rows are added one by one
+		if name.Batch != n.batch { // add adds the rows of the batch
 			n.put(name)
 		}
 	}
@@ -289,7 +292,7 @@ func (n *nearNames) put(name ledger.NameOnFile) {
 	n.onFile[at] = append(n.onFile[at], name)
 }
 
-// add adds a row's own name, for the rows after it.
+// add adds the name of a row for the comparison of later rows.
 func (n *nearNames) add(row *ledger.Row) {
 	if name := row.Request.LegalName(); name != "" && row.Result == filing.Ready {
 		n.put(ledger.NameOnFile{
@@ -302,7 +305,7 @@ func (n *nearNames) add(row *ledger.Row) {
 	}
 }
 
-// homeState is where a row's company is formed, as far as the row has it.
+// homeState returns the formation state of a row's company, if the row has it.
 func homeState(r *filing.Request) filing.State {
 	if r.Order.Formation == nil {
 		return cmp.Or(r.Company.Sheet.FormationState, r.Order.FilingState)
@@ -310,7 +313,7 @@ func homeState(r *filing.Request) filing.State {
 	return r.Order.FilingState
 }
 
-// warningsFor warns where a new company has a name close to another company's.
+// warningsFor returns a warning if the name of a new company is close to another company's.
 func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row) ([]filing.Difference, error) {
 	if err := n.load(ctx); err != nil {
 		return nil, err
@@ -320,7 +323,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row) ([]filing.
 	var others []ledger.NameOnFile
 	for _, other := range n.onFile[nearName{filing.BareName(name), state}] {
 		if filing.FoldLegalName(other.Name) == folded && (other.Bought != "" || other.Batch == n.batch) {
-			return nil, nil // the same company: its purchase is found as a duplicate
+			return nil, nil // the same company, found as a duplicate purchase
 		}
 		others = append(others, other)
 	}
@@ -342,7 +345,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row) ([]filing.
 	}, nil
 }
 
-// describeName says where another name is: file, row and day.
+// describeName describes the origin of a name with its file, row and day.
 func describeName(n ledger.NameOnFile) string {
 	day := n.At.UTC().Format("Jan 2, 2006")
 	company := ""
@@ -360,8 +363,7 @@ func describeName(n ledger.NameOnFile) string {
 	return fmt.Sprintf("%q, on file since %s%s", n.Name, day, company)
 }
 
-// mismatchError keeps a row from being sent: it names another company than its
-// Company ID.
+// mismatchError is the error of a row that names another company than its Company ID.
 type mismatchError struct {
 	record      filing.Company
 	differences []filing.Difference
@@ -369,8 +371,8 @@ type mismatchError struct {
 
 func (m *mismatchError) Error() string { return m.differences[0].Message }
 
-// checkNames compares a row that is about to be sent with its company's record. It
-// returns a *mismatchError.
+// checkNames compares a row that is about to be sent with the record of its company. It returns a
+// *mismatchError if they differ.
 func checkNames(r *filing.Request, record filing.Company) error {
 	differences := r.Differences(record)
 	if at := slices.IndexFunc(differences, isBlocking); at >= 0 {
@@ -393,31 +395,32 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 		faults = append(faults, faultAt(b, d, d.Column))
 	}
 	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "company", m.record.ID,
-		"rule", m.differences[0].Rule) // the message has the names
+		"rule", m.differences[0].Rule)
 	return p.ledger.KeepReview(ctx, b.ID,
 		[]ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
 }
 
-// rememberNames keeps the names by which rows without a Company ID mean a company
-// that this process asked for.
+// rememberNames remembers the names by which rows without a Company ID refer to a company that
+// this process looked up.
 func (d *resolver) rememberNames(ctx context.Context, key companyKey, r *filing.Request) error {
 	record, _ := d.cachedCompany(key)
 	if record.asked.IsZero() {
-		return nil // the process that asked has kept them
+		return nil // remembered by the process that looked it up
 	}
 	names := make(map[filing.Key]filing.Company)
 	collectNames(names, r, record.Company)
 	return d.ledger.Companies().RememberNames(ctx, names)
 }
 
-// unnamedCompany is the message of a row that needs the company that another row formed.
+// unnamedCompany returns the message of a row that needs the Company ID of a company that another
+// row formed.
 func unnamedCompany(row, holder ledger.Row) string {
 	return fmt.Sprintf("%s formed this company, and its Company ID is not known yet: importer resolve mark %s:%d "+
 		"placed --company COMPANY_ID, then importer retry %s", rowRef(row, holder), holder.Batch, holder.Number,
 		row.Batch)
 }
 
-// formationError is the error of a row whose company another row forms.
+// formationError returns the error of a row whose company another row forms.
 func formationError(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
 	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
 	if n.Formed {

@@ -10,25 +10,28 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// haltTTL is how long a halt that ends by itself counts in this process before it is
-// read again. The pump reads it ten times a second.
+// haltTTL is how long this process relies on a halt that ends by itself. The pump reads the
+// halt ten times a second.
 const haltTTL = time.Second
 
-// sendState knows why this process sends nothing: the fleet halt, as the ledger
-// gave it last, and the client's order breaker. The ledger decides again under
-// every intent; sendState saves the intents that would come to nothing.
+// sendState decides whether this process may send requests. It knows the last reading of the
+// fleet halt and the client's breaker of orders. The ledger decides again with every intent, so
+// sendState only avoids intents that would be refused.
 type sendState struct {
-	breaker interface{ BreakerState() filingapi.BreakerState } // nil for none
+	// breaker is the breaker of orders. It may be nil.
+	breaker interface{ BreakerState() filingapi.BreakerState }
 
-	mu      sync.Mutex
-	halt    Hold                            // of the fleet
-	blocked time.Time                       // how long halt blocks every row
-	ownHold Hold                            // an answer that the ledger may not have yet
-	failed  struct{ first, last time.Time } // requests without a proper answer, since the last that had one
+	mu sync.Mutex
+	// halt is the fleet halt. It blocks every row until blocked.
+	halt    Hold
+	blocked time.Time
+	// ownHold follows from an answer that may not be recorded in the ledger yet.
+	ownHold Hold
+	// failed are the times of the first and the last failed request since the last success.
+	failed struct{ first, last time.Time }
 }
 
-// setHalt keeps the fleet halt that the ledger gave; the zero value for none. It
-// blocks every row, for as long as it counts without another reading.
+// setHalt records a reading of the fleet halt. It is zero if the fleet is not halted.
 func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 	until := now.Add(haltTTL)
 	switch h.Reason {
@@ -36,7 +39,7 @@ func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 		until = time.Time{}
 	case filing.HaltRate:
 		until = h.Until
-	case filing.HaltKey, filing.HaltRestored, filing.HaltVersion: // a person ends it, and the pump reads that
+	case filing.HaltKey, filing.HaltRestored, filing.HaltVersion: // until a person ends the halt
 		until = now.Add(time.Hour)
 	}
 	s.mu.Lock()
@@ -45,21 +48,20 @@ func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 	s.blocked = until
 }
 
-// admitProbe lets a row through although the fleet is halted for funds: its moment
-// to ask for all has come.
+// admitProbe admits a row as a probe although the fleet is halted for funds.
 func (s *sendState) admitProbe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocked = time.Time{}
 }
 
-// hold is why nothing is sent now, and whether that blocks every row: a halt for
-// funds and an open breaker let one row through, when its moment has come.
+// hold returns why nothing is sent now and whether every row is blocked. A funds halt and an
+// open breaker admit one probe row.
 func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 	s.mu.Lock()
 	halt, ownHold := s.halt, s.ownHold
 	if halt.Reason != HeldForFunds && !now.Before(s.blocked) {
-		halt = Hold{} // it is over, or the next reading will tell
+		halt = Hold{} // it has ended, or the next reading renews it
 	}
 	blocked = now.Before(s.blocked)
 	s.mu.Unlock()
@@ -79,20 +81,19 @@ func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 	return halt, false
 }
 
-// mayOrder reports whether orders may try.
+// mayOrder reports whether an order may be sent.
 func (s *sendState) mayOrder(now time.Time) bool {
 	_, blocked := s.hold(now)
 	return !blocked
 }
 
-// mayAsk reports whether look-ups may try: while orders alone fail, look-ups go
-// on.
+// mayAsk reports whether a look-up may be sent. Look-ups go on if only orders fail.
 func (s *sendState) mayAsk(now time.Time) bool {
 	h, blocked := s.hold(now)
 	return !blocked || h.Reason == HeldByBreaker && s.breaker.BreakerState().OrdersOnly
 }
 
-// observeOrder notes whether the service answered an order.
+// observeOrder records whether an order was answered.
 func (s *sendState) observeOrder(now time.Time, kind filing.AnswerKind) {
 	switch kind {
 	case filing.NotSent, filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
@@ -102,9 +103,8 @@ func (s *sendState) observeOrder(now time.Time, kind filing.AnswerKind) {
 	}
 }
 
-// observeLookup notes whether the service answered a look-up. A refused key and
-// a request for a pause stop this process at once; the caller records them in
-// the ledger, for the fleet.
+// observeLookup records whether a look-up was answered. A refused key and a request to wait
+// stop this process at once. The caller records them in the ledger for the fleet.
 func (s *sendState) observeLookup(now time.Time, err error) {
 	switch {
 	case errors.Is(err, filingapi.ErrKeyRefused):
@@ -143,10 +143,9 @@ func (s *sendState) recordAnswer() {
 	s.failed.first = time.Time{}
 }
 
-// silence is for how long requests have got no proper answer: from the first to
-// the last of them or, while the breaker lets none through, to now. Where nothing
-// is asked nothing is known: a slow throttle, a queue that is down or a ledger
-// that is slow says nothing of the service.
+// silence returns for how long requests have failed: from the first failed request to the last
+// one or, while the breaker is open, to now. A process that sends no requests, because of a slow
+// throttle, queue or ledger, knows nothing about the service.
 func (s *sendState) silence(now time.Time) time.Duration {
 	h, _ := s.hold(now)
 	s.mu.Lock()

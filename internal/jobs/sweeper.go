@@ -44,10 +44,9 @@ func (s *sweeper) sweep(ctx context.Context) error {
 	return Sweep(ctx, s.ledger, s.log)
 }
 
-// Sweep records that rows which dead processes sent get no answer any more: they
-// become uncertain or, where a repetition is harmless, ready again. Commands and
-// the page sweep before they show or change a batch, so that a row that may have
-// been bought never passes for unsent.
+// Sweep records that the in-flight rows of dead processes get no answer. They become uncertain,
+// or ready again if a repetition is harmless. Commands and the page sweep before they show or
+// change a batch, so a row that may have been bought never looks unsent.
 func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 	orphans, err := l.Fleet().Orphans(ctx)
 	if err != nil {
@@ -90,8 +89,8 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 	return nil
 }
 
-// ApplyEvents applies the stored events that are not applied yet, so that commands
-// show the current state also where no worker runs.
+// ApplyEvents applies the stored events that are not applied yet, so commands show the current
+// state even if no worker runs.
 func ApplyEvents(ctx context.Context, l *ledger.Ledger) error {
 	for {
 		if done, err := l.Events().Apply(ctx); err != nil || done == 0 {
@@ -100,8 +99,8 @@ func ApplyEvents(ctx context.Context, l *ledger.Ledger) error {
 	}
 }
 
-// CatchUp brings the ledger up to date before it is shown: it sweeps the rows of
-// dead processes and applies the stored events.
+// CatchUp brings the ledger up to date before it is shown. It sweeps the rows of dead processes
+// and applies the stored events.
 func CatchUp(ctx context.Context, l *ledger.Ledger) error {
 	if err := Sweep(ctx, l, slog.New(slog.DiscardHandler)); err != nil {
 		return err

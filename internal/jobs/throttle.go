@@ -9,13 +9,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Throttle spaces requests out. An order waits for it before its intent, so that a
-// slow rate leaves nothing uncertain.
+// Throttle spaces requests out. An order waits before its intent, so a slow rate leaves no row
+// uncertain.
 type Throttle interface {
-	Wait(context.Context) error // the context's error, when it ends first
+	// Wait returns when a request may be sent, or the context's error if the context ends first.
+	Wait(context.Context) error
 }
 
-// unlimited is the throttle without a limit.
+// unlimited is a throttle without a limit.
 type unlimited struct{}
 
 func (unlimited) Wait(ctx context.Context) error { return ctx.Err() }
@@ -27,9 +28,9 @@ func orUnlimited(t Throttle) Throttle {
 	return t
 }
 
-// Throttle returns a throttle of perSecond requests a second for all processes that
-// share the queue's Redis or, with the in-process queue, the data folder dir. It
-// returns nil for perSecond 0: no limit.
+// Throttle returns a throttle of perSecond requests a second for all processes that share the
+// queue's Redis or, with the in-process queue, the data folder dir. It returns nil if perSecond
+// is 0.
 func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 	if perSecond == 0 {
 		return nil
@@ -49,33 +50,38 @@ func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 	return p
 }
 
-// tokenBucket is shared by processes. reserve takes tokens that are an interval
-// apart, of which at most burst pile up unused. It returns in how long the first
-// one counts (less than 0: since when).
+// tokenBucket is shared by processes.
 type tokenBucket interface {
+	// reserve takes tokens that are an interval apart. At most burst unused tokens accumulate.
+	// It returns the time until the first token is valid, which is negative if it is valid
+	// already.
 	reserve(ctx context.Context, interval time.Duration, wanted, burst int) (first time.Duration, err error)
 }
 
-// assumedSharers is how many processes share the rate while the bucket cannot be
-// reached.
+// assumedSharers is the number of processes that are assumed to share the rate while the bucket
+// cannot be reached.
 const assumedSharers = 10
 
-// throttle takes tokens from a shared bucket, some at a time. While the bucket
-// cannot be reached, each process keeps to its share of the rate.
+// throttle takes tokens from a shared bucket, several at a time. While the bucket cannot be
+// reached, each process uses its share of the rate.
 type throttle struct {
 	bucket tokenBucket
 	rate   float64
 	burst  int
-	batch  int // tokens of a twentieth of a second: they are not reserved one by one
+	// batch is the number of tokens to reserve at a time. They last a twentieth of a second.
+	batch int
 
-	queue    chan struct{} // held by the request that waits for the next token; the others wait here
-	tokens   int           // reserved and not used yet
-	next     time.Time     // when the first of them counts
-	retryAt  time.Time     // the bucket is not asked before
-	fallback *rate.Limiter // while the bucket cannot be reached
+	// queue serializes requests. The request that holds it waits for the next token.
+	queue chan struct{}
+	// tokens are reserved and unused. The first of them is valid from next on.
+	tokens int
+	next   time.Time
+	// fallback applies until retryAt if the bucket cannot be reached.
+	retryAt  time.Time
+	fallback *rate.Limiter
 }
 
-// PerSecond is the rate of all processes together.
+// PerSecond returns the rate of all processes together.
 func (p *throttle) PerSecond() float64 { return p.rate }
 
 // Wait returns when the request has a token.
@@ -90,8 +96,7 @@ func (p *throttle) Wait(ctx context.Context) error {
 		return err
 	}
 	between := p.interval()
-	// Tokens that were not used in time are dropped: they must not pile up here on
-	// top of those in the bucket.
+	// Drop tokens that were not used in time, since the bucket accumulates unused tokens, too.
 	if p.tokens > 0 && time.Since(p.next) > time.Duration(p.burst+p.batch)*between {
 		p.tokens = 0
 	}
@@ -104,7 +109,7 @@ func (p *throttle) Wait(ctx context.Context) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return ctx.Err() // the next request uses the token
+			return ctx.Err() // the token remains for the next request
 		}
 	}
 	p.tokens--
@@ -116,7 +121,7 @@ func (p *throttle) interval() time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// reserve takes tokens from the bucket. It reports false while that fails.
+// reserve takes tokens from the bucket. It reports false if the bucket cannot be reached.
 func (p *throttle) reserve(ctx context.Context) bool {
 	now := time.Now()
 	if now.Before(p.retryAt) {
@@ -129,7 +134,7 @@ func (p *throttle) reserve(ctx context.Context) bool {
 		p.retryAt = time.Now().Add(time.Second)
 		return false
 	}
-	// The answer's way back is not counted: a token counts rather too late.
+	// Ignoring the time of the response makes tokens valid a little late rather than early.
 	p.tokens, p.next = p.batch, time.Now().Add(first)
 	return true
 }

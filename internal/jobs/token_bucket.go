@@ -17,13 +17,13 @@ import (
 // redisBucket is the token bucket of a fleet.
 type redisBucket struct{ redis *redis.Client }
 
-// reserveScript takes tokens by the clock of the server: those of the hosts need
-// not agree. The key has the moment of the next free token, in microseconds. ARGV:
-// microseconds between tokens, tokens wanted, tokens that may pile up unused. It
-// returns in how many microseconds the first token counts (less than 0: since when).
+// reserveScript takes tokens by the clock of the server, because clocks of hosts differ. The key
+// stores the time of the next free token in microseconds. The arguments are the microseconds
+// between tokens, the tokens to take and the tokens that may accumulate. The script returns the
+// microseconds until the first token is valid, negative if it is valid already.
 //
-// A moment further ahead than a hundred processes could have reserved it is from
-// before the server's clock was set back, or from another server.
+// A stored time further ahead than a hundred processes could have reserved was stored before
+// the server's clock was set back, or by another server.
 var reserveScript = redis.NewScript(`
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -47,8 +47,8 @@ func (t *redisBucket) reserve(ctx context.Context, interval time.Duration, wante
 	return time.Duration(first) * time.Microsecond, nil
 }
 
-// fileBucket is the token bucket of the processes over one data folder: a locked
-// file has the moment of the next free token.
+// fileBucket is the token bucket of the processes that share a data folder. A locked file stores
+// the time of the next free token.
 type fileBucket struct{ lock *flock.Flock }
 
 func (t *fileBucket) reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
@@ -61,11 +61,11 @@ func (t *fileBucket) reserve(ctx context.Context, interval time.Duration, wanted
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("reserve tokens: %w", err)
 	}
-	// What is no number counts as long ago.
+	// Unreadable content counts as a time long ago.
 	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
 	now := time.Now().UnixNano()
 	if free > now+int64(time.Second)+100*int64(wanted)*int64(interval) {
-		free = now // from before the clock was set back
+		free = now // the clock was set back
 	}
 	free = max(free, now-int64(burst-1)*int64(interval))
 	if err := os.WriteFile(path, strconv.AppendInt(nil, free+int64(wanted)*int64(interval), 10), 0o600); err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Unrecorded is an answer of the filing service that the ledger does not have, because
-// the database was down when it came. If its process ends, its row becomes uncertain.
+// Unrecorded is an answer of the filing service that is not recorded because the database is
+// down. If the process ends, the row becomes uncertain.
 type Unrecorded struct {
 	Batch   string
 	Number  int
 	Outcome ledger.Outcome
 
-	notes []string // for the reader of the results
+	// notes are added to the message of the row.
+	notes []string
 }
 
 // IDs returns the IDs of the orders in the answer, or of the company that it created.

@@ -11,20 +11,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Warning is a remark about a cell of a row that is sent all the same.
+// Warning is a warning about a row that is sent.
 type Warning struct {
-	Row     int    // of the spreadsheet
-	Where   string // "Reports!C7", or "row 7" where it concerns no cell
-	Column  string // the header; "" where the spreadsheet has no such column
+	// Row is the number of the row in the spreadsheet.
+	Row int
+	// Where is a cell such as "Reports!C7", or "row 7" if the warning concerns no cell.
+	Where string
+	// Column is the header, empty if the spreadsheet has no such column.
+	Column  string
 	Message string
 }
 
-// Warnings are the warnings of the rows of a batch that are still to be sent.
+// Warnings are the warnings of the ready rows of a batch.
 type Warnings struct {
 	Count int
 	Rows  int
-	Hash  string    // of the row, the rule and the text of each; "" for none
-	First []Warning // as many as were asked for
+	// Hash identifies the warnings. It is empty without warnings.
+	Hash string
+	// First are as many of the warnings as were requested.
+	First []Warning
 }
 
 // ListWarnings counts the warnings of a batch's ready rows, hashes all of them, and
@@ -88,7 +93,7 @@ func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
 	return w
 }
 
-// Text is the warning on one line.
+// Text returns the warning on one line.
 func (w Warning) Text() string {
 	if w.Column == "" {
 		return w.Where + "  " + w.Message

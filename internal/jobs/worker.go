@@ -62,12 +62,12 @@ type Worker struct {
 	cancel context.CancelFunc
 	// loops are the goroutines of the pump and of the sweeper.
 	loops sync.WaitGroup
-	// handling are the tasks being handled, also those that the server has given up.
+	// handling are the tasks being handled, including tasks that the server has given up.
 	handling     sync.WaitGroup
 	drainTimeout time.Duration
 }
 
-// Start sweeps once and starts a worker; see Sweep. The caller must call Stop.
+// Start sweeps once, see Sweep, and starts a worker. The caller must call Stop.
 func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Now == nil {
 		c.Now = c.Ledger.Now
@@ -148,7 +148,7 @@ func (c *Config) handlers() int {
 }
 
 // Stop sends no more orders, waits for in-flight requests and records their answers. Unrecorded
-// lists those that it could not record.
+// lists the answers that it could not record.
 func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
@@ -175,13 +175,13 @@ func (w *Worker) Stop() {
 // Unrecorded returns the answers that are not recorded in the ledger yet.
 func (w *Worker) Unrecorded() []*Unrecorded { return w.placer.unrecorded.list() }
 
-// Hold returns why this process sends no rows now. It is zero if the process sends rows; single
+// Hold returns why this process sends no rows now. It is zero if the process sends rows. Single
 // rows may still be blocked, see ledger.Figures.
 func (w *Worker) Hold() Hold { return w.pump.hold() }
 
 // handle places the rows of a chunk that may still be sent. They are resolved concurrently and
 // sent as slots become free. Every outcome is in the ledger when handle returns, so the task is
-// done whatever the outcomes are.
+// done in any case.
 func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
