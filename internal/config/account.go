@@ -215,20 +215,16 @@ func (e *Environment) UseExisting() (Chosen, error) {
 	if err != nil {
 		return Chosen{}, err
 	}
-	if e.Ledger != "" {
-		if a := findByName(all, e.Ledger); a != nil {
-			return e.choose(a, all, ""), nil
-		}
+	c, known := e.chooseKnown(all)
+	switch {
+	case known:
+		return c, nil
+	case e.Ledger != "":
 		return Chosen{}, e.noSuchLedger(all)
-	}
-	if a := e.findByKey(all); a != nil {
-		return e.choose(a, all, "used with this API key"), nil
-	}
-	switch len(all) {
-	case 0:
+	case len(all) == 0:
 		return Chosen{}, fmt.Errorf("%w in %s; importer run FILE creates one", ErrNoLedger, e.DataDir)
-	case 1:
-		c := e.choose(all[0], all, "the only one")
+	case len(all) == 1:
+		c = e.choose(all[0], all, "the only one")
 		c.Several = !e.key.IsEmpty() && !all[0].unassigned()
 		return c, nil
 	}
@@ -247,14 +243,10 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	if err != nil {
 		return Chosen{}, err
 	}
-	if e.Ledger != "" {
-		if a := findByName(all, e.Ledger); a != nil {
-			return e.choose(a, all, ""), nil
-		}
-	} else if a := e.findByKey(all); a != nil {
-		return e.choose(a, all, "used with this API key"), nil
+	c, known := e.chooseKnown(all)
+	if known {
+		return c, nil
 	}
-	var c Chosen
 	err = e.locked(ctx, func() error {
 		if all, err = e.loadAccounts(); err != nil {
 			return err
@@ -271,6 +263,19 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 		return a.save()
 	})
 	return c, err
+}
+
+// chooseKnown chooses the ledger that Ledger names, else that of the key. It reports false
+// if there is none.
+func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
+	a, reason := findByName(all, e.Ledger), ""
+	if e.Ledger == "" {
+		a, reason = e.findByKey(all), "used with this API key"
+	}
+	if a == nil {
+		return Chosen{}, false
+	}
+	return e.choose(a, all, reason), true
 }
 
 // findByKey finds the ledger that the key was last used with; nil for none.

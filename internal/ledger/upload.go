@@ -155,25 +155,28 @@ func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err e
 // prepared of it before is another batch. It returns ErrNotFound, and ErrStale
 // where u.Version is not the present one, or its batch waits for approval.
 func (l Uploads) Change(ctx context.Context, u Upload) error {
+	return wrap("change the spreadsheet "+u.File, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := l.saveVersion(ctx, tx, u); err != nil || u.Batch == "" {
+			return err
+		}
+		return l.dropBatch(ctx, tx, u.Batch)
+	}))
+}
+
+// saveVersion saves options and edits as the next version, of which nothing is prepared.
+func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 	edits, err := l.sealEdits(&u)
 	if err != nil {
 		return err
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		err := changed(ErrStale)(tx.ExecContext(ctx,
-			`UPDATE uploads
-				SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
-				WHERE id = $1 AND version = $2 AND submitted = 0`,
-			u.ID, u.Version, string(u.Options), edits, toMillis(l.now())))
-		if err != nil {
-			return err
-		}
-		if err := contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit); err != nil || u.Batch == "" {
-			return err
-		}
-		return l.dropBatch(ctx, tx, u.Batch)
-	})
-	return wrap("change the spreadsheet "+u.File, err)
+	if err := changed(ErrStale)(tx.ExecContext(ctx,
+		`UPDATE uploads
+			SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
+			WHERE id = $1 AND version = $2 AND submitted = 0`,
+		u.ID, u.Version, string(u.Options), edits, toMillis(l.now()))); err != nil {
+		return err
+	}
+	return contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit)
 }
 
 // Edit changes the corrections of an upload, also after concurrent changes:
@@ -190,33 +193,23 @@ func (l Uploads) Edit(ctx context.Context, id string,
 			return err
 		}
 		if u.Batch != "" {
-			var open bool
-			err := tx.QueryRowContext(ctx, `SELECT open FROM batches WHERE id = $1`, u.Batch).Scan(&open)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return err
+			open, err := find[bool](ctx, tx, nil, "read the batch", `SELECT open FROM batches WHERE id = $1`, u.Batch)
+			if err == nil && open {
+				err = ErrStale
 			}
-			if open {
-				return ErrStale
+			if err != nil {
+				return err
 			}
 		}
 		after, note := u, ""
 		if after.Edits, note, err = change(u); err != nil {
 			return err
 		}
-		edits, err := l.sealEdits(&after)
-		if err != nil {
-			return err
-		}
 		if err := noteAudit(ctx, tx, note); err != nil {
 			return err
 		}
 		u.Version++
-		if _, err := tx.ExecContext(ctx,
-			`UPDATE uploads SET edits = $2, version = $3, batch = '', quote = '', changed_at = $4 WHERE id = $1`,
-			id, edits, u.Version, toMillis(l.now())); err != nil {
-			return err
-		}
-		return contribute(ctx, tx, uploadObject(id), auditPerson(ctx), PartEdit)
+		return l.saveVersion(ctx, tx, after)
 	})
 	return u, wrap("change the spreadsheet "+u.File, err)
 }
