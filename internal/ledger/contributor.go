@@ -234,7 +234,8 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	contributors, err := list[struct {
 		Person string
 		Part   Part
-	}](ctx, q, "list the contributors of batch "+batch, `SELECT person, part FROM contributors WHERE object = $1`, batch)
+	}](ctx, q, "list the contributors of batch "+batch,
+		`SELECT person, part FROM contributors WHERE object = $1`, batch)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,8 @@ const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `
 			WHEN waits <> '' OR result <> 'ready' OR due <= $1 THEN waits ELSE 'later' END AS reason,
 		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
 		MAX(spent_certainty) AS "spent.certainty", SUM(held) AS "held.amount",
-		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "held.certainty", SUM(` + need + `) AS "needed.amount",
+		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "held.certainty",
+		SUM(` + need + `) AS "needed.amount",
 		MAX(CASE WHEN held = 0 OR cost > held THEN certainty ELSE 0 END) AS "needed.certainty",
 		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END) AS orders,
 		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END) AS requests

@@ -100,7 +100,8 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			From: p.From,
 			What: "account-roles",
 			Of:   a.Name,
-			Note: "from the groups of " + p.Issuer + ": " + cmp.Or(words, "none") + ", before: " + cmp.Or(before, "none"),
+			Note: "from the groups of " + p.Issuer + ": " + cmp.Or(words, "none") +
+				", before: " + cmp.Or(before, "none"),
 		}
 		return insertAuditEvent(ctx, tx, withID(recorded), now)
 	})

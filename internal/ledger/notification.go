@@ -332,7 +332,8 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 		n = found[0]
 		until := fromMillis(toMillis(l.now().Add(lease)))
 		mine, err := affected(l.exclusively(ctx,
-			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, toMillis(n.Due), toMillis(until)))
+			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`,
+			n.ID, toMillis(n.Due), toMillis(until)))
 		if err != nil {
 			return Notification{}, false, fmt.Errorf("claim notification %d: %w", n.ID, err)
 		}

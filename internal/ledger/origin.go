@@ -132,5 +132,6 @@ func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 
 // IsResults reports whether that was written to a file.
 func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
-	return find[bool](ctx, l.read, nil, "look for what was written", `SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)
+	return find[bool](ctx, l.read, nil, "look for what was written",
+		`SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)
 }

@@ -59,7 +59,8 @@ func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Read
 		if part >= maxOriginal/sealedPart {
 			return fmt.Errorf("it is larger than %d MB", maxOriginal>>20)
 		}
-		_, err := l.exclusively(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, part, sealed)
+		_, err := l.exclusively(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, part,
+			sealed)
 		return err
 	})
 	return err

@@ -19,8 +19,8 @@ func KeepPrivate(dir string) error {
 		return fmt.Errorf("%s is a folder of all users: choose another data folder", dir)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
-		return fmt.Errorf("others can read or change %s (%s): give it to the user who runs this program, or chmod 700 it",
-			dir, info.Mode().Perm())
+		return fmt.Errorf("others can read or change %s (%s): give it to the user who runs this program, or "+
+			"chmod 700 it", dir, info.Mode().Perm())
 	}
 	return nil
 }

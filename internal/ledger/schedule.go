@@ -274,7 +274,8 @@ func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
 	return list[Run](ctx, l.read, "list runs",
-		`SELECT id, season AS schedule, due, roster AS company_list, missed, began_at, ended_at, state, batch`+rest, args...)
+		`SELECT id, season AS schedule, due, roster AS company_list, missed, began_at, ended_at, state, batch`+rest,
+		args...)
 }
 
 // PriorPurchase is a purchase that keeps a row from buying.

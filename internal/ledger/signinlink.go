@@ -98,7 +98,12 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 		if err := look(tx); err != nil {
 			return err
 		}
-		recorded = AuditEvent{From: from, What: "account-link", Of: mailed.Name, Note: "mailed to the account's address"}
+		recorded = AuditEvent{
+			From: from,
+			What: "account-link",
+			Of:   mailed.Name,
+			Note: "mailed to the account's address",
+		}
 		if err := insertAuditEvent(ctx, tx, withID(recorded), l.now()); err != nil {
 			return err
 		}

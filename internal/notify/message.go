@@ -155,8 +155,8 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 			"to refund one of them.",
 			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
 	case ledger.NotifyExceptions:
-		out.Subject = fmt.Sprintf("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
-			file)
+		out.Subject = fmt.Sprintf("%s in %s",
+			text.CountOf(len(of), "filing needs correction", "filings need correction"), file)
 		out.Body = lines("These filings wait until they are corrected.", named,
 			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
 	}

@@ -389,8 +389,8 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		s.except(482, a[0], a[2])
 		s.except(484, b[0])
 		time.Sleep(gather + 2*every)
-		const exception = "exception 482: a report of an earlier year has a problem (of ***-**-6789); cure the earlier " +
-			"year's report first\n"
+		const exception = "exception 482: a report of an earlier year has a problem (of ***-**-6789); cure " +
+			"the earlier year's report first\n"
 		if body := box.bodies()["exceptions a"]; body != "These filings wait until they are corrected.\n"+
 			"  row 2  Acme 0 LLC: "+exception+"  row 4  Acme 2 LLC: "+exception+
 			"See all of them on the sheet Needs Attention: importer results a -o FILE.xlsx" {
