@@ -1,12 +1,15 @@
 package filing
 
-// Assumption is a fact that the filing service's document does not show and that
-// this program needs.
+// Assumption is a fact that this program needs and that the filing service's document does not show.
 type Assumption struct {
-	NotShown string // what the document leaves open
-	Taken    string // what the program assumes
-	Override string // the setting or command that changes it; empty if there is none
-	Where    string // the file that holds it
+	// NotShown is the open question.
+	NotShown string
+	// Taken is the assumption.
+	Taken string
+	// Override is the setting or command that changes it, if any.
+	Override string
+	// Where is the file that implements it.
+	Where string
 }
 
 // Assumptions lists all of them. docs/assumptions.md is generated from it, and a

@@ -39,8 +39,8 @@ func ParseEntityType(text string) (EntityType, bool) {
 	return t, ok
 }
 
-// Address is a postal address. Source: spec section 2, Address; whether State
-// and PostalCode are required is not shown.
+// Address is a postal address. Source: spec section 2, Address. Whether State and PostalCode are
+// required is not shown.
 type Address struct {
 	Line1      string `json:"line1"`
 	Line2      string `json:"line2,omitempty"`
@@ -50,7 +50,7 @@ type Address struct {
 	Country    string `json:"country"`
 }
 
-// AgentType tells a person from a company.
+// AgentType is the kind of an agent or officer.
 type AgentType string
 
 // Source: spec section 2, Officer and Supplied registered agent.
@@ -83,8 +83,8 @@ type Agent struct {
 	ZIP         string    `json:"addressZip"`
 }
 
-// Company is the filing service's record of a company, and the part of it that a
-// sheet gives. Source: spec section 2, Company.
+// Company is the filing service's record of a company, or the facts of a sheet about a company.
+// Source: spec section 2, Company.
 type Company struct {
 	ID               string     `json:"id,omitempty"` // comp_<id>
 	LegalName        string     `json:"legalName,omitempty"`
@@ -127,13 +127,13 @@ func (c Company) ForUser(userID string) NewCompany {
 	}
 }
 
-// Key is the business key of the creation: the filing service has no guard
-// against a second one.
+// Key returns the business key of the creation. The filing service does not guard against a second
+// one.
 func (c NewCompany) Key() Key {
 	return join(string(CompanyRecord), FoldLegalName(c.LegalName), string(c.FormationState))
 }
 
-// FormationKey is the business key of the company's formation.
+// FormationKey returns the business key of the company's formation.
 func (c NewCompany) FormationKey() Key { return formationKey(c.LegalName, c.FormationState) }
 
 // User is a customer of the organization. Source: spec section 2, User.
@@ -144,11 +144,12 @@ type User struct {
 	PhoneNumber string `json:"phoneNumber,omitempty"` // E.164
 }
 
-// Price is one line of the organization's price list, in dollars.
-// Source: spec section 2, Price; that amounts are dollars is an assumption.
+// Price is one line of the organization's price list.
+// Source: spec section 2, Price. Assumption: amounts are dollars.
 type Price struct {
-	Type            string `json:"type"`
-	Name            string `json:"name"`
-	WholesaleAmount string `json:"wholesaleAmount"` // decimal dollars as they stood in the answer
+	Type string `json:"type"`
+	Name string `json:"name"`
+	// WholesaleAmount is the decimal number of the answer.
+	WholesaleAmount string `json:"wholesaleAmount"`
 	Enabled         bool   `json:"enabled"`
 }

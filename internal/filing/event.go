@@ -20,52 +20,56 @@ const (
 	DocumentUploaded = "document.uploaded"
 )
 
-// EventTypes are those that an endpoint subscribes to.
+// EventTypes are the types that an endpoint subscribes to.
 var EventTypes = []string{StatusChanged, DocumentUploaded}
 
-// FiledStatus is the last status of a filing: no event moves it back. Assumption:
-// transitions that the table of section 3 does not list are not shown.
+// FiledStatus is the last status of a filing. Assumption: no event moves a filing back from it, since
+// the table of section 3 lists no such transition.
 const FiledStatus = "filed"
 
-// IsCanceled reports whether a status says that a filing, or a subscription, was
-// canceled. Source: spec section 2, subscriptionStatus; that filingStatus uses
-// the same word is an Assumption.
+// IsCanceled reports whether the status is that of a canceled filing or subscription.
+// Source: spec section 2, subscriptionStatus. Assumption: filingStatus uses the same word.
 func IsCanceled(status string) bool {
 	folded := FoldName(status)
 	return folded == "canceled" || folded == "cancelled"
 }
 
-// maxEventID bounds an id in an event, which is a key in the ledger.
+// maxEventID limits the length of IDs in an event, which are keys in the ledger.
 const maxEventID = 200
 
 // ErrEvent is returned for a body that is not a JSON object with an id and a type.
 var ErrEvent = errors.New("not an event")
 
-// Event is a notice of the filing service about an order. Source: spec section 6.
+// Event is a report of the filing service about an order. Events with the same ID are the same
+// event. Type and FilingStatus are open sets. Source: spec section 6.
 type Event struct {
-	ID        string    // evt_<id>; told twice, it is the same event
-	Type      string    // an open set
-	CreatedAt time.Time // zero where it cannot be read
-	OrderID   string    // order_<id>
+	ID   string
+	Type string
+	// CreatedAt is zero if it cannot be read.
+	CreatedAt time.Time
+	OrderID   string
 
-	OrderType    string // the service's word
-	FilingStatus string // an open set: submitted, pending, filed, …
-	FilingDate   string // as it was written; when the state accepted the filing
-	FilingType   string // change_of_agent for agent changes
+	OrderType    string
+	FilingStatus string
+	// FilingDate is the text of the date on which the state accepted the filing.
+	FilingDate string
+	// FilingType is change_of_agent for agent changes.
+	FilingType string
 
-	// Assumption: where an exception's code and words stand is not shown in the
-	// spec, nor is the id of a document, or whether an event names the company,
-	// the state and the year.
-	Exception     int    // 0 for none
-	ExceptionNote string // the service's words about it
-	DocumentID    string // doc_<id>
-	DocumentType  string // registered_agent for agent mail
-	CompanyID     string // comp_<id>
-	FilingState   State
-	FilingYear    string
+	// Exception is the code of an exception, zero without one.
+	// Assumption: the spec does not show the fields of exceptions and documents, nor whether an
+	// event names the company, the state and the year.
+	Exception     int
+	ExceptionNote string
+	DocumentID    string
+	// DocumentType is registered_agent for mail to the agent.
+	DocumentType string
+	CompanyID    string
+	FilingState  State
+	FilingYear   string
 
-	// Of the subscription that the order established; empty where the event does
-	// not speak of it.
+	// SubscriptionStatus is the status of the subscription that the order opened, if the event
+	// reports it.
 	SubscriptionStatus string
 }
 
@@ -78,7 +82,8 @@ func (e Event) Product() (Product, bool) {
 	return p, ok
 }
 
-// The field names that are searched in an event's data, folded, the likelier first.
+// eventFields are the folded field names that are searched in the data of an event, the likelier
+// first.
 var eventFields = map[string][]string{
 	"order":       {"orderid"},
 	"order type":  {"ordertype"},
@@ -96,8 +101,8 @@ var eventFields = map[string][]string{
 	"subscription":  {"subscriptionstatus"},
 }
 
-// ParseEvent reads the body of a delivery. It ignores unknown fields, which stay in
-// the body beside the event. It returns ErrEvent.
+// ParseEvent reads the body of a delivery and ignores unknown fields. It returns ErrEvent for an
+// invalid body.
 func ParseEvent(body []byte) (Event, error) {
 	var envelope map[string]any
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -137,7 +142,7 @@ func ParseEvent(body []byte) (Event, error) {
 	e.FilingYear = word(find("year"))
 	e.SubscriptionStatus = word(inner(find("subscription"), "status"))
 	for _, id := range []*string{&e.OrderID, &e.DocumentID} {
-		if len(*id) > maxEventID { // a whole document, perhaps; it stays in the body
+		if len(*id) > maxEventID { // perhaps a whole document
 			*id = ""
 		}
 	}
@@ -156,8 +161,8 @@ func ParseEvent(body []byte) (Event, error) {
 	return e, nil
 }
 
-// codeIn finds an exception's code in a number, a text around one, an object or
-// a list; 0 for none.
+// codeIn returns the code of an exception from a number, a text with a number, an object or a list.
+// It returns 0 without one.
 func codeIn(v any) int {
 	v = inner(first(v), "code")
 	digits := strings.TrimFunc(strings.TrimSuffix(word(v), ".0"), func(r rune) bool { return r < '0' || r > '9' })

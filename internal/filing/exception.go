@@ -7,16 +7,17 @@ import (
 
 // Exception is the reason why a filing stops until a person corrects it.
 type Exception struct {
-	From, To int // codes, both included
+	// From and To are the first and the last code.
+	From, To int
 	Product  Product
-	Meaning  string   // what is wrong
-	Advice   string   // what to do
-	Fields   []string // of the order, in the service's words; those at which the fault may lie
+	Meaning  string
+	Advice   string
+	// Fields are the names of the fields of the order that may be wrong.
+	Fields []string
 }
 
-// Exceptions are the codes that are known; others are shown as they came.
-// Source: spec section 7. Assumption: 463 to 465 have one meaning; theirs are not
-// shown one by one.
+// Exceptions are the known codes. Other codes are shown without a meaning.
+// Source: spec section 7. Assumption: 463 to 465 have the same meaning.
 var Exceptions = []Exception{
 	{463, 465, Formation, "the name is not available in the state", "choose another name in the dashboard",
 		[]string{"formation.company.legalName", "formation.alternativeNames"}},
@@ -32,7 +33,7 @@ var Exceptions = []Exception{
 		"enter an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
 }
 
-// ExceptionOf finds the meaning of a code.
+// ExceptionOf returns the exception of a code.
 func ExceptionOf(code int) (Exception, bool) {
 	for _, e := range Exceptions {
 		if e.From <= code && code <= e.To {
@@ -45,8 +46,8 @@ func ExceptionOf(code int) (Exception, bool) {
 // UnnamedException is the code of an exception that the filing service reports without one.
 const UnnamedException = -1
 
-// ExceptionCode returns the code of an exception, or UnnamedException if only the status
-// says that there is one. Assumption: how an exception shows is not shown.
+// ExceptionCode returns the code of an exception, or UnnamedException if only the status mentions an
+// exception. Assumption: the spec does not show the fields of an exception.
 func ExceptionCode(code int, status string) int {
 	if code == 0 && strings.Contains(FoldName(status), "exception") {
 		return UnnamedException

@@ -6,9 +6,8 @@ import "strings"
 // once, forever, for every row, file, run, worker and schedule.
 type Key string
 
-// Keys returns the business key of each item of the order, by product. The
-// order's CompanyID must be resolved, for a slug and an id of one company are
-// one company.
+// Keys returns the business key of each item of the order by product. The order's CompanyID must
+// be resolved, because a slug and an ID may refer to the same company.
 func (o *Order) Keys() map[Product]Key {
 	keys := make(map[Product]Key, 2)
 	for _, p := range o.Products() {
@@ -17,11 +16,13 @@ func (o *Order) Keys() map[Product]Key {
 	return keys
 }
 
-// key builds the business key of one item:
-// annual report (company, state, year); agent (company, state), appointed or
-// changed alike, for both buy the one service; EIN (company); foreign
-// qualification (company, state); formation (legal name folded, state): one name
-// in one state is one company, whoever its user is.
+// key returns the business key of one item:
+//
+//   - annual report: company, state, year
+//   - appointment or change of agent: company, state
+//   - EIN: company
+//   - foreign qualification: company, state
+//   - formation: folded legal name, state
 func (o *Order) key(p Product) Key {
 	state := string(o.FilingState)
 	switch p {
@@ -38,7 +39,7 @@ func (o *Order) key(p Product) Key {
 	}
 }
 
-// party is the company, or the formation that will become one.
+// party returns the company, or the key of its formation.
 func (o *Order) party() string {
 	if o.CompanyID == "" && o.Formation != nil {
 		return string(o.key(Formation))

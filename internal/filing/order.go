@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Order is the body of POST /orders. Source: spec section 2, Order request body.
+// Order is the body of POST /orders. A formation has no CompanyID. Source: spec section 2, Order
+// request body.
 type Order struct {
 	UserID               string               `json:"userId"`
-	CompanyID            string               `json:"companyId,omitempty"` // absent for a formation
+	CompanyID            string               `json:"companyId,omitempty"`
 	FilingState          State                `json:"filingState"`
 	Formation            *FormationItem       `json:"formation,omitempty"`
 	EIN                  *EINItem             `json:"ein,omitempty"`
@@ -30,13 +31,12 @@ type AnnualReportItem struct {
 	RegisteredAgent *Agent `json:"registeredAgent,omitempty"`
 }
 
-// QualificationItem orders a foreign qualification, with a supplied agent or
-// without. It travels as true where there is no supplied agent.
+// QualificationItem orders a foreign qualification. It is encoded as true without a supplied agent.
 type QualificationItem struct {
 	RegisteredAgent *Agent `json:"registeredAgent,omitempty"`
 }
 
-// MarshalJSON writes the bare form where it suffices.
+// MarshalJSON writes true, or an object with the supplied agent.
 func (q QualificationItem) MarshalJSON() ([]byte, error) {
 	if q.RegisteredAgent == nil {
 		return []byte("true"), nil
@@ -119,8 +119,7 @@ func (o *Order) agentProduct() Product {
 	return RegisteredAgent
 }
 
-// Drop returns the order without one of its items, which the filing service or the
-// ledger already has.
+// Drop returns the order without one of its items.
 func (o Order) Drop(p Product) Order {
 	switch p {
 	case Formation:
@@ -137,11 +136,11 @@ func (o Order) Drop(p Product) Order {
 	return o
 }
 
-// First returns what the next request orders, and the rest, which later requests
-// order. A formation takes everything with it, for its company has no id yet. An
-// existing company's items go one by one, so that the answer to one says nothing
-// about another; an agent goes with the report or qualification that needs it.
-// Assumption: whether a 409 over one item leaves the others out is not shown.
+// First splits the order into the next request and the rest, which later requests order. A
+// formation is ordered with all other items, because its company has no ID yet. Items of an
+// existing company are ordered one by one, so that the answer to one item leaves the others open.
+// An agent is ordered with the report or qualification that needs it.
+// Assumption: whether a 409 about one item leaves out the others is not shown.
 func (o Order) First() (first, rest Order) {
 	if o.Formation != nil {
 		return o, Order{}
@@ -170,24 +169,22 @@ type Item struct {
 	SubscriptionStatus string `json:"subscriptionStatus,omitempty"`
 }
 
-// orderTypes maps an order type, letters only and in lower case, to the product
-// it is. Source: formation and registered_agent are shown; the rest is an
-// Assumption, so that an unmatched type is still recorded.
+// orderTypes maps an order type, folded to lowercase letters, to its product. An unmatched type is
+// still recorded. Source: formation and registered_agent are shown. Assumption: the other types.
 var orderTypes = map[string]Product{
 	"formation": Formation, "annualreport": AnnualReport, "ein": EIN,
 	"registeredagent": RegisteredAgent, "changeofagent": AgentChange, "registeredagentchange": AgentChange,
 	"agentchange": AgentChange, "foreignqualification": ForeignQualification,
 }
 
-// ProductOfType finds the product of a service's order type, in whatever style
-// it is written (annual_report, annualReport, ANNUAL-REPORT).
+// ProductOfType returns the product of an order type in any style: annual_report, annualReport,
+// ANNUAL-REPORT.
 func ProductOfType(orderType string) (Product, bool) {
 	p, ok := orderTypes[FoldName(orderType)]
 	return p, ok
 }
 
-// FoldName folds a name to its letters and digits in lower case, so that
-// wordings of one thing compare equal.
+// FoldName folds a name to its lowercase ASCII letters and digits.
 func FoldName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

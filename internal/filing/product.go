@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Product is the kind of a row of a sheet, and of one item of an order. The values are those of the --product flag.
+// Product is the kind of a row of a sheet and of an item of an order. Its values are the values of
+// the --product flag.
 type Product string
 
-// The products. Source: spec section 1; AgentChange is a RegisteredAgent item
-// with isChangeOfAgent, which the product of a row tells apart.
+// The products. AgentChange is a RegisteredAgent item with isChangeOfAgent. Source: spec section 1.
 const (
 	AnnualReport         Product = "annual-report"
 	AgentChange          Product = "agent-change"
@@ -19,8 +19,7 @@ const (
 	ForeignQualification Product = "foreign-qualification"
 )
 
-// CompanyRecord is the creation of a company: not a product, but it must not
-// happen twice either.
+// CompanyRecord is the creation of a company. It is not a product, but must not happen twice.
 const CompanyRecord Product = "company"
 
 // Products lists all products in the order help texts show them.
@@ -51,13 +50,13 @@ var productTitles = map[Product]string{
 	CompanyRecord:        "company record",
 }
 
-// Repeatable reports whether ordering the same item twice is harmless at the
-// service: it answers 409.
+// Repeatable reports whether ordering the item twice is harmless because the filing service
+// answers 409.
 //
-// Source: spec section 7 (EIN, foreign qualification). Annual reports and
-// formations have no such guard. Section 4, rule 8 promises no second charge for
-// an agent whose service is active, and nothing shows that service ordered a
-// moment ago is. Assumption: agents are repeatable only where repeatAgents says so.
+// Source: spec section 7 (EIN, foreign qualification). Annual reports and formations have no such
+// guard. Section 4, rule 8 promises no second charge for an agent whose service is active, which
+// may not be true of a service that was ordered a moment ago. Assumption: agents are repeatable
+// only if repeatAgents is set.
 func (p Product) Repeatable(repeatAgents bool) bool {
 	return p == EIN || p == ForeignQualification || repeatAgents && (p == RegisteredAgent || p == AgentChange)
 }

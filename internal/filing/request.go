@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// Request is the order of a row of a sheet. Its user and company are references
-// that lookups resolve before it is sent.
+// Request is the order of a row of a sheet. Its user and company are references that are resolved
+// before it is sent.
 type Request struct {
 	Product Product    `json:"product"`
 	User    UserRef    `json:"user"`
 	Company CompanyRef `json:"company"`
 	Order   Order      `json:"order"`
 
-	// Named is the key of the main item as the sheet named it when the row was read: what a
-	// recorded order counts for.
+	// Named is the key of the main item at the time the row was read, with the company as the sheet
+	// names it. A recorded order counts only for this key.
 	Named Key `json:"named,omitempty"`
 }
 
-// SheetKeys returns the key of each item, the main one first, with the company as the sheet
-// names it, and last that of the company that the row describes, if it has no ID; see
-// [Order.Keys]. A company ID is exact; a slug is part of a web address and ignores case.
-// Only the ledger can know that an ID and a slug are of one company.
+// SheetKeys returns the key of each item with the company as the sheet names it, see [Order.Keys].
+// The main item comes first, and the key of a described company without an ID last. A slug ignores
+// case. Only the ledger can know that an ID and a slug refer to the same company.
 func (r *Request) SheetKeys() []Key {
 	o := r.Order
 	described := r.Company.Sheet.ForUser("").Key()
@@ -44,8 +43,8 @@ func (r *Request) SheetKeys() []Key {
 	return all
 }
 
-// UserRef names a user as the sheet does. ID wins over Email; Name and Phone
-// serve only to create a user who is new to the filing service.
+// UserRef names a user as the sheet does. ID takes precedence over Email. Name and Phone are used
+// only to create a user.
 type UserRef struct {
 	ID    string `json:"id,omitempty"`
 	Email string `json:"email,omitempty"`
@@ -53,8 +52,7 @@ type UserRef struct {
 	Phone string `json:"phone,omitempty"` // E.164
 }
 
-// Ref identifies a user: the id if there is one, else the email address, in lower
-// case.
+// Ref returns the ID, or else the email address in lowercase.
 func (u UserRef) Ref() string {
 	if u.ID != "" {
 		return u.ID
@@ -62,21 +60,20 @@ func (u UserRef) Ref() string {
 	return strings.ToLower(u.Email)
 }
 
-// CompanyRef names a company by id or slug, with the facts of the sheet: entity
-// type and formation state are added to a company without them.
+// CompanyRef names a company as the sheet does.
 type CompanyRef struct {
-	Ref   string  `json:"ref,omitempty"` // comp_<id> or the URL slug
+	// Ref is comp_<id> or the slug of a web address.
+	Ref string `json:"ref,omitempty"`
+	// Sheet has the facts of the sheet.
 	Sheet Company `json:"sheet"`
-	// the name at the filing service, if a person accepts that it differs
+	// Confirmed is the name at the filing service, if a person accepted that it differs.
 	Confirmed string `json:"confirmed,omitempty"`
 }
 
-// CreatesCompany reports whether the order is for a company that the sheet
-// describes and that has to be created.
+// CreatesCompany reports whether the company has to be created from the facts of the sheet.
 func (r *Request) CreatesCompany() bool { return r.Order.Formation == nil && r.Company.Ref == "" }
 
-// LegalName returns the company's name in the sheet; empty if the sheet names the
-// company only by reference.
+// LegalName returns the company's name in the sheet. It is empty if the sheet has only a reference.
 func (r *Request) LegalName() string {
 	if f := r.Order.Formation; f != nil {
 		return cmp.Or(f.Company.LegalName, r.Company.Sheet.LegalName)

@@ -6,39 +6,49 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Attempt holds the facts about one sending of a row. Facts are only added: Merge
-// adds them in any order of arrival, and Fold computes the state of the row.
+// Attempt has the facts about one request of a row. Facts are only added: Merge adds them in any
+// order of arrival, and Fold computes the state of the row from them.
 type Attempt struct {
-	Try        int
-	Creates    bool      // it creates the company; the order comes after
-	Products   []Product // what it asks for; CompanyRecord where it creates
-	Repeatable bool      // the service guards against a repetition of the whole order
+	Try int
+	// Creates reports whether the request creates the company.
+	Creates bool
+	// Products are the requested products, or CompanyRecord if Creates is set.
+	Products []Product
+	// Repeatable reports whether the service guards against a repetition of the whole order.
+	Repeatable bool
 
-	Kind      AnswerKind // how it ended; "" while its process waits for the answer
-	Purchases []Purchase // what it bought; of HasItem the item that is there, at the price of an order
-	Ordered   bool       // of HasItem: an order bought the item
+	// Kind is the kind of the answer, empty while the request is in flight.
+	Kind AnswerKind
+	// Purchases are the purchases of the answer. If Kind is HasItem, the existing item is the only
+	// purchase, at the price of an order.
+	Purchases []Purchase
+	// Ordered reports whether an order bought the existing item. Set only for HasItem.
+	Ordered bool
 
-	Decision    Decision   // outcome stated by a person or an event for an attempt without an answer
-	DecidedOver AnswerKind // the class that the decision was made over
+	// Decision is the outcome that a person or an event stated.
+	Decision Decision
+	// DecidedOver is the kind of the answer at the time of the decision.
+	DecidedOver AnswerKind
 }
 
 // Purchase is an item that an attempt bought.
 type Purchase struct {
-	Product Product    `json:"product"`
-	OrderID string     `json:"order,omitempty"` // empty where the service never named it
+	Product Product `json:"product"`
+	// OrderID is empty if the service has not returned it.
+	OrderID string     `json:"order,omitempty"`
 	Cost    money.Cost `json:"cost"`
 	Parts   CostParts  `json:"parts,omitzero"`
 }
 
-// CostParts are the parts of a purchase's cost. The zero value says that they are not
-// known apart: a person or an event told of the purchase.
+// CostParts are the fee of the filing service and the fee of the state. They are zero if only the
+// total is known.
 type CostParts struct {
-	Service money.Cost `json:"service"` // the filing service's fee
-	State   money.Cost `json:"state"`   // passed on to the state
+	Service money.Cost `json:"service"`
+	State   money.Cost `json:"state"`
 }
 
-// Decision states the outcome of an attempt whose answer is missing. It comes
-// from a person or an event, and an answer outweighs it.
+// Decision is the outcome of an attempt without an answer, stated by a person or an event. An
+// answer overrides it.
 type Decision string
 
 // The decisions on an attempt.
@@ -48,9 +58,8 @@ const (
 	DecidedNotPlaced Decision = "not-placed"
 )
 
-// Merge adds the facts of another reading of the same attempt, and reports whether
-// any is new. An answer outweighs the assumption that none will come; neither is
-// ever replaced by a weaker or a second one.
+// Merge adds the facts of another reading of the same attempt and reports whether any is new. An
+// answer replaces the assumption that none will come. Nothing replaces an answer.
 func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 	if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {
 		return a, false
@@ -60,26 +69,36 @@ func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 		ended.Products, ended.Creates = a.Products, a.Creates
 	}
 	if a.Decision == DecidedPlaced && len(ended.Purchases) == 0 {
-		ended.Purchases = a.Purchases // what the decision names, in case it stands
+		ended.Purchases = a.Purchases // those of the decision
 	}
 	return ended, true
 }
 
-// RowState is the state of a row that its attempts add up to.
+// RowState is the state of a row that follows from its attempts.
 type RowState struct {
-	Result      Result     // "" where the attempts decide nothing: nothing is bought, and nothing may have been
-	Unconfirmed bool       // ready, and an earlier attempt may have bought what is open
-	Bought      []Purchase // by this row
-	Existing    []Product  // there already, and not by this row
-	Open        []Product  // may have been bought
-	Rest        []Product  // wanted, and neither bought nor there nor open
-	Last        AnswerKind // how the newest attempt ended
+	// Result is empty if the attempts decide nothing: no item is bought or open.
+	Result Result
+	// Unconfirmed reports whether the row is ready and an earlier attempt may have bought the open
+	// items.
+	Unconfirmed bool
+	// Bought are the purchases of this row.
+	Bought []Purchase
+	// Existing are the products that exist without a purchase of this row.
+	Existing []Product
+	// Open are the products that may have been bought.
+	Open []Product
+	// Rest are the wanted products that are neither bought, existing nor open.
+	Rest []Product
+	// Last is the kind of the newest answer.
+	Last AnswerKind
 
-	Duplicates   []Product // bought by two attempts of this row
-	Contradicted bool      // an answer says the opposite of a decision
+	// Duplicates are the products that two attempts of this row bought.
+	Duplicates []Product
+	// Contradicted reports whether an answer contradicts a decision.
+	Contradicted bool
 }
 
-// Next is the result of a row that was sent, or may have been.
+// Next returns the result of a row that was sent, or may have been sent.
 func (s *RowState) Next() Result {
 	switch {
 	case s.Result != "":
@@ -115,22 +134,23 @@ func (s *RowState) Done() []Product {
 	return done
 }
 
-// AttemptLimits bounds the attempts of a row.
+// AttemptLimits limits the attempts of a row.
 type AttemptLimits struct {
-	Exhausted bool      // no more attempts of its own accord
-	Canceled  bool      // nothing of the batch is sent any more
-	Wanted    []Product // what the row orders in all, by several requests
+	// Exhausted means that no automatic retries remain.
+	Exhausted bool
+	// Canceled means that no more rows of the batch are sent.
+	Canceled bool
+	// Wanted are the products that the row orders with all its requests.
+	Wanted []Product
 }
 
-// Fold computes the state of a row from the set of its attempts alone. It is the
-// only place that does:
+// Fold computes the state of a row from its attempts. No other function does.
 //
-// An item that an answer shows as bought is bought, even against a decision. An
-// item that a 409 shows as ordered was ordered by the row's own earlier attempt,
-// if one of those may have ordered it. A decision counts for an item without an
-// answer; an answer that contradicts it makes the item uncertain again. The items
-// of an attempt without an answer are uncertain until a decision, and are sent
-// again if the filing service guards every one of them against a second order.
+// An item that an answer shows as bought is bought, even against a decision. An item that a 409
+// shows as ordered was ordered by an earlier attempt of the row, if one may have ordered it. A
+// decision applies to an item without an answer. An answer that contradicts the decision makes
+// the item uncertain again. The items of an attempt without an answer are uncertain until a
+// decision. They are sent again if the filing service guards all of them against a second order.
 //
 // Source: spec sections 4 (rule 8) and 7; see docs/assumptions.md.
 func Fold(attempts []Attempt, limits AttemptLimits) RowState {
@@ -148,12 +168,14 @@ func Fold(attempts []Attempt, limits AttemptLimits) RowState {
 
 // folding collects the facts of one row's attempts.
 type folding struct {
-	order  []Product // of bought, as it was found
 	bought map[Product][]Purchase
-	there  []Product
-	open   []Product
+	// order are the keys of bought in the order of the attempts.
+	order []Product
+	there []Product
+	open  []Product
 
-	again        bool // whatever is open may be sent again
+	// again reports whether all open items may be sent again.
+	again        bool
 	contradicted bool
 }
 
@@ -178,8 +200,8 @@ func (f *folding) answered(a Attempt, before []Attempt) {
 	}
 }
 
-// buy counts a purchase once by its order id. One without an id is the same as the
-// one that another attempt names.
+// buy counts a purchase once by its order ID. A purchase without an ID is the same as a purchase
+// of the product with an ID.
 func (f *folding) buy(p Purchase) {
 	same := f.bought[p.Product]
 	if len(same) == 0 {
@@ -197,7 +219,7 @@ func (f *folding) buy(p Purchase) {
 	f.bought[p.Product] = append(same, p)
 }
 
-// decided adds the facts of a decision, and finds the items that stay uncertain.
+// decided adds the facts of a decision and the items that stay uncertain.
 func (f *folding) decided(a Attempt) {
 	left := a.Products
 	switch shows := answers[a.Kind].shows; {
@@ -227,7 +249,7 @@ func (f *folding) decided(a Attempt) {
 	}
 }
 
-// unanswered returns the products of an accepted attempt without an order id.
+// unanswered returns the products of an accepted attempt that have no order ID.
 func (f *folding) unanswered(a Attempt) []Product {
 	return slices.DeleteFunc(slices.Clone(a.Products), func(p Product) bool {
 		return slices.ContainsFunc(a.Purchases, func(m Purchase) bool { return m.Product == p })
@@ -273,8 +295,7 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 	case len(s.Open) > 0 && f.again && !limits.Exhausted && !limits.Canceled && newest.Kind != Refused:
 		s.Result, s.Unconfirmed = Ready, true
 	case len(s.Open) > 0:
-		// After a refusal, too: it refused the repetition, and says nothing of the
-		// attempt before it.
+		// A refusal of a repetition proves nothing about the attempt before it.
 		s.Result = Uncertain
 	case len(s.Rest) > 0 || !satisfied(attempts, done):
 	case slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):

@@ -5,19 +5,26 @@ import "slices"
 // Result is the state of a row.
 type Result string
 
-// The states of a row. What each leads to is in Edges.
+// The states of a row. Edges has the transitions.
 const (
-	Invalid Result = "invalid" // breaks a rule; never sent
-	// a repeat within the file, outside --state, or covered by a subscription
-	// already bought
-	Skipped   Result = "skipped"
-	Ready     Result = "ready"     // valid and not sent; also waiting for funds, approval or the filing service
-	Placing   Result = "placing"   // the intent is committed, the answer is not yet recorded
-	Placed    Result = "placed"    // the filing service confirmed it with order ids
-	Exists    Result = "exists"    // ordered before, by an idempotent 409 or by the ledger
-	Rejected  Result = "rejected"  // the filing service refused the order and gave a reason
-	Uncertain Result = "uncertain" // sent, but the filing service did not confirm it
-	Canceled  Result = "canceled"  // canceled before it was sent
+	// Invalid rows break a rule or need a confirmation. They are not sent.
+	Invalid Result = "invalid"
+	// Skipped rows repeat another row, are excluded, or are covered by a subscription.
+	Skipped Result = "skipped"
+	// Ready rows are valid and not sent. They may wait for funds, approval or the filing service.
+	Ready Result = "ready"
+	// Placing rows have a committed intent and no recorded answer.
+	Placing Result = "placing"
+	// Placed rows were confirmed by the filing service with order IDs.
+	Placed Result = "placed"
+	// Exists rows were ordered before, by the ledger or by a 409.
+	Exists Result = "exists"
+	// Rejected rows were refused by the filing service with a reason.
+	Rejected Result = "rejected"
+	// Uncertain rows were sent, but the filing service did not confirm them.
+	Uncertain Result = "uncertain"
+	// Canceled rows were canceled before they were sent.
+	Canceled Result = "canceled"
 )
 
 // Results lists every state in the order summaries show them.
@@ -27,7 +34,8 @@ var Results = []Result{Placed, Exists, Invalid, Rejected, Uncertain, Ready, Plac
 type Edge struct {
 	From, To Result
 	Why      string
-	Late     bool // caused only by an answer that arrives after a person's decision
+	// Late reports whether only an answer after a person's decision causes the transition.
+	Late bool
 }
 
 // Edges lists all permitted transitions. The diagram in the documentation is

@@ -8,15 +8,19 @@ import (
 // Violation is a rule of the service that a request breaks, found before
 // anything is sent.
 type Violation struct {
-	Rule    string // stable name, as check --json prints it
-	Field   string // the order's field, in the service's words: annualReport.filingYear
-	Value   string // what stood there; empty where it is missing
-	Message string // what is wrong and what to do
-	Warning bool   // worth a look, and sent all the same
+	// Rule is the stable name of the rule, as check --json prints it.
+	Rule string
+	// Field is the field of the order, such as annualReport.filingYear.
+	Field string
+	// Value is the value of the field, empty if it is missing.
+	Value   string
+	Message string
+	// Warning reports whether the row is sent nevertheless.
+	Warning bool
 }
 
-// Violations checks the request against every rule that can be decided without
-// the service, and reports all that are broken, not the first.
+// Violations checks the request against every rule that can be decided without the service, and
+// returns all broken rules.
 func (r *Request) Violations(thisYear int) []Violation {
 	var vs violations
 	r.checkParties(&vs, thisYear)
