@@ -151,7 +151,7 @@ func (a *app) sayLedger(c config.Chosen) {
 // recognizeKey chooses the ledger of the key's organization. If the filing service
 // does not respond, the file is still recorded, in a ledger from which nothing is
 // sent, and the outcome says why.
-func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
+func (r *filingRun) recognizeKey(ctx context.Context) (jobs.RunResult, error) {
 	var chosen config.Chosen
 	const question = "the organization of the API key"
 	ending, err := r.askUntilAnswered(ctx, question, func(ctx context.Context) (err error) {
@@ -175,7 +175,7 @@ func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 
 // recordUnrecognized returns the outcome of a run whose key has no recognized
 // organization. It records a rejected key for the status of the batch.
-func (r *filingRun) recordUnrecognized(ctx context.Context) jobs.Outcome {
+func (r *filingRun) recordUnrecognized(ctx context.Context) jobs.RunResult {
 	if r.recognized.Reason == jobs.KeyRefused {
 		if err := r.ledger.Fleet().RecordKeyRefused(context.WithoutCancel(ctx), r.recognized.Halted.Note); err != nil {
 			r.say("The rejected API key could not be recorded: %v", err)

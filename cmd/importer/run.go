@@ -98,7 +98,7 @@ type filingRun struct {
 	results          string          // the batch whose results are written: that of the file, or the one it corrects
 	correction       string          // the batch of the file, if it corrects another one; "" otherwise
 	newLedgerNote    string          // that the ledger is new; "" if it is not
-	recognized       jobs.Outcome    // of recognizeKey; nothing is sent unless it is Finished
+	recognized       jobs.RunResult    // of recognizeKey; nothing is sent unless it is Finished
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
@@ -198,7 +198,7 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 
 // placeBatches imports the file and places the orders of its batch and of those that
 // belong to it. submit leaves the orders to the workers.
-func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.Outcome, err error) {
+func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.RunResult, err error) {
 	if err := r.importFile(ctx); err != nil {
 		return ending, err
 	}
@@ -225,8 +225,8 @@ func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.Outcome, err 
 }
 
 // placeRows has the batch approved and places the orders of its rows that can be sent.
-func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
-	finished := jobs.Outcome{Reason: jobs.Finished}
+func (r *filingRun) placeRows(ctx context.Context) (jobs.RunResult, error) {
+	finished := jobs.RunResult{Reason: jobs.Finished}
 	f, err := r.ledger.Figures(ctx, r.batch.ID)
 	if err != nil {
 		return finished, err
@@ -271,8 +271,8 @@ func (r *filingRun) submits() bool { return r.command == "submit" }
 // submitted before the rows that were held back and the costs that rose. The outcome is
 // Finished unless the batch waits for the approval of someone else.
 func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter,
-	held int) (jobs.Outcome, error) {
-	finished := jobs.Outcome{Reason: jobs.Finished}
+	held int) (jobs.RunResult, error) {
+	finished := jobs.RunResult{Reason: jobs.Finished}
 	if r.flags.dryRun {
 		err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "")
 		if err == nil {
@@ -288,7 +288,7 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 			return finished, err
 		}
 		if waits, err := r.submitBatch(ctx); err != nil || waits {
-			return jobs.Outcome{Reason: jobs.NotApproved}, err
+			return jobs.RunResult{Reason: jobs.NotApproved}, err
 		}
 	}
 	if held > 0 && r.batch.Open && !r.batch.Canceled {
@@ -329,7 +329,7 @@ func (r *filingRun) openBatch(ctx context.Context, command string) error {
 
 // loadPrices asks the filing service for its prices. Without a quoter, ending
 // says what failed.
-func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, ending jobs.Outcome, err error) {
+func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, ending jobs.RunResult, err error) {
 	ask := r.env.PriceSource(r.ledger, r.client)
 	ending, err = r.askUntilAnswered(ctx, "its prices", func(ctx context.Context) (err error) {
 		quoter, err = ask(ctx)
@@ -343,7 +343,7 @@ func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, endi
 // a run, so that a rejected key and a filing service that is down show before
 // anything is at stake.
 func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
-	ask func(context.Context) error) (jobs.Outcome, error) {
+	ask func(context.Context) error) (jobs.RunResult, error) {
 	err := r.patiently(ctx, func(err error) (string, bool) {
 		_, ofService := errors.AsType[*filingapi.Error](err)
 		passes := ofService && ctx.Err() == nil && !errors.Is(err, filingapi.ErrKeyRefused) &&
@@ -354,20 +354,20 @@ func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
 	answered, ofService := errors.AsType[*filingapi.Error](err)
 	switch {
 	case err == nil:
-		return jobs.Outcome{Reason: jobs.Finished}, nil
+		return jobs.RunResult{Reason: jobs.Finished}, nil
 	case ctx.Err() != nil:
-		return jobs.Outcome{Reason: jobs.Interrupted}, nil
+		return jobs.RunResult{Reason: jobs.Interrupted}, nil
 	case !ofService:
-		return jobs.Outcome{}, err
+		return jobs.RunResult{}, err
 	case errors.Is(err, filingapi.ErrKeyRefused):
-		return jobs.Outcome{
+		return jobs.RunResult{
 			Reason: jobs.KeyRefused,
 			Halted: ledger.Halted{Reason: filing.HaltKey, Note: answered.Message},
 		}, nil
 	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-		return jobs.Outcome{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
+		return jobs.RunResult{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
 	}
-	return jobs.Outcome{Reason: jobs.ServiceDown}, nil
+	return jobs.RunResult{Reason: jobs.ServiceDown}, nil
 }
 
 // retrying says how long a question is repeated: " for 1m0s", or "" with --wait.
@@ -380,7 +380,7 @@ func (r *filingRun) retrying() string {
 
 // openQueue opens the queue. A run waits for a Redis that is down; submit needs the
 // queue for the rate of look-ups alone. Without a queue, the outcome says why.
-func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jobs.Outcome, err error) {
+func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jobs.RunResult, err error) {
 	open := r.env.OpenQueue
 	if r.submits() {
 		open = r.env.NewQueue
@@ -395,9 +395,9 @@ func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jo
 	case err == nil || !errors.Is(err, jobs.ErrQueueDown):
 		return queue, ending, err
 	case ctx.Err() != nil:
-		return nil, jobs.Outcome{Reason: jobs.Interrupted}, nil
+		return nil, jobs.RunResult{Reason: jobs.Interrupted}, nil
 	}
-	return nil, jobs.Outcome{Reason: jobs.QueueDown, Redis: err}, nil
+	return nil, jobs.RunResult{Reason: jobs.QueueDown, Redis: err}, nil
 }
 
 // confirmOrders shows the quote and asks for approval. otherwise says what a
@@ -484,13 +484,13 @@ func (r *filingRun) printUnchanged(ctx context.Context) error {
 }
 
 // placeOrders runs a worker until no more orders can be placed for now.
-func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
+func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.RunResult, error) {
 	// A person who runs the command again may have added funds: try one order.
 	err := r.throughOutage(ctx, func() error {
 		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx))
 	})
 	if err != nil {
-		return jobs.Outcome{}, err
+		return jobs.RunResult{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
 		Service:      r.client,
@@ -508,7 +508,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		},
 	})
 	if err != nil {
-		return jobs.Outcome{}, err
+		return jobs.RunResult{}, err
 	}
 	stop := func() {}
 	err = r.throughOutage(ctx, func() (err error) {
@@ -517,10 +517,10 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 	})
 	if err != nil {
 		r.stopWorker(worker)
-		return jobs.Outcome{}, err
+		return jobs.RunResult{}, err
 	}
 	// The worker goes on by itself once the database is back.
-	var ending jobs.Outcome
+	var ending jobs.RunResult
 	err = r.throughOutage(ctx, func() (err error) {
 		ending, err = worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
 		return err
@@ -535,7 +535,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 }
 
 // finish writes the results, prints the summary, and explains the outcome.
-func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
+func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
 	var summary report.Summary
@@ -590,7 +590,7 @@ func (r *filingRun) printSummary(s report.Summary) error {
 }
 
 // explainOutcome says why the run ended and what to do next.
-func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.Outcome) error {
+func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.RunResult) error {
 	switch ending.Reason {
 	case jobs.Finished:
 	case jobs.ServiceDown:

@@ -54,7 +54,7 @@ func (r *filingRun) submit(ctx context.Context) error {
 }
 
 // endUnsubmitted explains why nothing was submitted.
-func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.Outcome) error {
+func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.RunResult) error {
 	if err := r.printUnchanged(ctx); err != nil {
 		return err
 	}

@@ -321,12 +321,12 @@ func (l *logged) to() option {
 var patient = jobs.WaitLimits{Silence: 30 * time.Second}
 
 // run is one run of a batch to its end, with a worker of its own.
-func (f *firm) run(batch string, options ...option) jobs.Outcome {
+func (f *firm) run(batch string, options ...option) jobs.RunResult {
 	f.Helper()
 	return f.runFor(batch, patient, options...)
 }
 
-func (f *firm) runFor(batch string, p jobs.WaitLimits, options ...option) jobs.Outcome {
+func (f *firm) runFor(batch string, p jobs.WaitLimits, options ...option) jobs.RunResult {
 	f.Helper()
 	w := f.start(append(options, func(c *jobs.Config) { c.Batch = batch })...)
 	end := f.await(w, batch, p)
@@ -341,7 +341,7 @@ func (f *firm) finish(batch string, options ...option) {
 }
 
 // stops is a run that ends for a reason.
-func (f *firm) stops(want jobs.StopReason, batch string, options ...option) jobs.Outcome {
+func (f *firm) stops(want jobs.StopReason, batch string, options ...option) jobs.RunResult {
 	f.Helper()
 	end := f.run(batch, options...)
 	if end.Reason != want {
@@ -376,7 +376,7 @@ func (f *firm) placeRest(batch string, options ...option) {
 	f.want(batch, ledger.Counts{filing.Placed: len(f.rows(batch))})
 }
 
-func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outcome {
+func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.RunResult {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 3*time.Minute)
 	defer cancel()

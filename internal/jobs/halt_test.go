@@ -78,7 +78,7 @@ func TestFundsByTheBook(t *testing.T) {
 func TestWaitForFunds(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
 	f.add("a", requests(20, report)...)
-	ended := make(chan jobs.Outcome)
+	ended := make(chan jobs.RunResult)
 	w := f.start()
 	go func() { ended <- f.await(w, "a", jobs.WaitLimits{Silence: time.Minute, Funds: true}) }()
 	f.halt(filing.HaltFunds)

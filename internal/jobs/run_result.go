@@ -10,8 +10,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Outcome is why a run ended.
-type Outcome struct {
+// RunResult is why a run ended.
+type RunResult struct {
 	Reason StopReason
 	// Halted is set for OutOfFunds, KeyRefused and ServiceDown.
 	Halted ledger.Halted
@@ -21,7 +21,7 @@ type Outcome struct {
 	Short int
 }
 
-// StopReason is the reason of an outcome.
+// StopReason is the reason of a RunResult.
 type StopReason string
 
 // The reasons why a run ends.
@@ -59,12 +59,12 @@ const awaitInterval = 50 * time.Millisecond
 
 // Await returns when no more rows of the batch can be placed for now. It does not stop the
 // worker.
-func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
+func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (RunResult, error) {
 	for {
 		began := time.Now()
-		end, err := w.outcome(ctx, batch, p)
+		end, err := w.runResult(ctx, batch, p)
 		if ctx.Err() != nil {
-			return Outcome{Reason: Interrupted}, nil
+			return RunResult{Reason: Interrupted}, nil
 		}
 		if err != nil || end.Reason != "" {
 			return end, err
@@ -74,25 +74,25 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome
 	}
 }
 
-// outcome returns why a batch has ended. The reason is empty if it has not.
-func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end Outcome, err error) {
+// runResult returns why a batch has ended. The reason is empty if it has not.
+func (w *Worker) runResult(ctx context.Context, batch string, p WaitLimits) (end RunResult, err error) {
 	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
-	end = w.haltOutcome(halted, p)
+	end = w.haltResult(halted, p)
 	if end.Reason == "" {
 		if more, err := w.ledger.Sendable(ctx, batch, 1); err != nil || len(more) > 0 {
-			return Outcome{}, err
+			return RunResult{}, err
 		}
 	}
 	f, err := w.ledger.Figures(ctx, batch)
 	if err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
 	moving := f.Later // rows that may still be sent
 	if !b.Paused && !b.Canceled && b.Approval.State != ledger.ApprovalNeeded {
@@ -100,57 +100,57 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 	}
 	switch {
 	case f.Counts[filing.Placing] > 0:
-		return Outcome{}, nil // in-flight requests may change anything
+		return RunResult{}, nil // in-flight requests may change anything
 	case end.Reason == LedgerHalted && moving+f.Waiting() > 0, end.Reason != "" && moving > 0:
 		return end, nil
 	case moving > 0:
-		return Outcome{}, nil
+		return RunResult{}, nil
 	case f.Behind > 0:
 		if waits, err := w.ledger.WaitsForMoving(ctx, batch); err != nil || waits {
-			return Outcome{}, err
+			return RunResult{}, err
 		}
 	}
-	return restOutcome(b, f, p), nil
+	return restResult(b, f, p), nil
 }
 
-// haltOutcome returns the outcome that a hold of this process implies, with no reason if none.
-func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
+// haltResult returns the result that a hold of this process implies, with no reason if none.
+func (w *Worker) haltResult(halted ledger.Halted, p WaitLimits) RunResult {
 	now := w.now()
 	away, err := w.queue.health.downFor(now)
 	switch {
 	case halted.Reason == filing.HaltKey:
-		return Outcome{Reason: KeyRefused, Halted: halted}
+		return RunResult{Reason: KeyRefused, Halted: halted}
 	case halted.Reason == filing.HaltRestored, halted.Reason == filing.HaltVersion:
-		return Outcome{Reason: LedgerHalted, Halted: halted}
+		return RunResult{Reason: LedgerHalted, Halted: halted}
 	case p.Funds:
-		return Outcome{}
+		return RunResult{}
 	case halted.Reason == filing.HaltFunds && now.Before(halted.Until):
-		return Outcome{Reason: OutOfFunds, Halted: halted}
+		return RunResult{Reason: OutOfFunds, Halted: halted}
 	case halted.Reason == filing.HaltRate && halted.Until.Sub(now) > p.Silence:
-		return Outcome{Reason: AskedToWait, Halted: halted}
+		return RunResult{Reason: AskedToWait, Halted: halted}
 	case away > 0:
 		if away > p.Silence {
-			return Outcome{Reason: QueueDown, Redis: fmt.Errorf("%w: %w", ErrQueueDown, err)}
+			return RunResult{Reason: QueueDown, Redis: fmt.Errorf("%w: %w", ErrQueueDown, err)}
 		}
 	case w.state.silence(now) > p.Silence:
-		return Outcome{Reason: ServiceDown, Halted: halted}
+		return RunResult{Reason: ServiceDown, Halted: halted}
 	}
-	return Outcome{}
+	return RunResult{}
 }
 
-// restOutcome returns the outcome of a batch without sendable rows.
-func restOutcome(b ledger.Batch, f ledger.Figures, p WaitLimits) Outcome {
+// restResult returns the result of a batch without sendable rows.
+func restResult(b ledger.Batch, f ledger.Figures, p WaitLimits) RunResult {
 	switch {
 	case f.Short > 0 && p.Funds:
-		return Outcome{}
+		return RunResult{}
 	case f.Short > 0:
-		return Outcome{Reason: OutOfFunds, Short: f.Short}
+		return RunResult{Reason: OutOfFunds, Short: f.Short}
 	case f.Increased > 0:
-		return Outcome{Reason: CostsMore}
+		return RunResult{Reason: CostsMore}
 	case f.Behind == f.Counts[filing.Ready]:
-		return Outcome{Reason: Finished}
+		return RunResult{Reason: Finished}
 	case b.Approval.State == ledger.ApprovalNeeded:
-		return Outcome{Reason: NotApproved}
+		return RunResult{Reason: NotApproved}
 	}
-	return Outcome{Reason: Paused}
+	return RunResult{Reason: Paused}
 }
