@@ -98,7 +98,7 @@ type filingRun struct {
 	results          string          // the batch whose results are written: that of the file, or the one it corrects
 	correction       string          // the batch of the file, if it corrects another one; "" otherwise
 	newLedgerNote    string          // that the ledger is new; "" if it is not
-	recognized       jobs.RunResult    // of recognizeKey; nothing is sent unless it is Finished
+	recognized       jobs.RunResult  // of recognizeKey; nothing is sent unless it is Finished
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {

@@ -273,7 +273,7 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		if err := l.finishCorrected(ctx, tx, batch); err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c)
+		return l.allocateFunds(ctx, tx, c)
 	})
 	return wrap("approve batch "+batch, err)
 }

@@ -68,7 +68,7 @@ func (l Approvals) refuse(ctx context.Context, comment string,
 		if err := refuses(tx, comment); err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c)
+		return l.allocateFunds(ctx, tx, c)
 	})
 }
 

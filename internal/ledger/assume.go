@@ -49,7 +49,7 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 			if err := g.writeAll(); err != nil {
 				return err
 			}
-			return l.ration(ctx, tx, c) // less is available for others
+			return l.allocateFunds(ctx, tx, c) // less is available for others
 		})
 		if err != nil {
 			return nil, fmt.Errorf("assume that rows were sent: %w", err)

@@ -133,7 +133,8 @@ var contradictions = []struct{ what, query string }{
 		`SELECT r.batch, r.number, p.key AS detail FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.beside = 1 AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.beside = 0)
 			AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.row <> p.row)`},
-	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) AS detail FROM rows r
+	{"money is reserved for a row that sends nothing",
+		`SELECT r.batch, r.number, CAST(r.held AS TEXT) AS detail FROM rows r
 		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",
 		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail

@@ -244,7 +244,7 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 	if err := db.finishCorrected(ctx, tx, batch); err != nil {
 		return err
 	}
-	return db.ration(ctx, tx, c)
+	return db.allocateFunds(ctx, tx, c)
 }
 
 // dropBatch forgets a prepared batch that was not opened and that no sheet leads
@@ -263,7 +263,7 @@ func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error 
 // PauseBatch keeps the batch's rows from being sent until ResumeBatch. The money
 // that was meant for them is there for others meanwhile.
 func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.ration)
+	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.allocateFunds)
 }
 
 // ResumeBatch ends a pause and, as a person has looked, lets a fleet paused for
@@ -317,7 +317,7 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		if err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c) // its share is there for others
+		return l.allocateFunds(ctx, tx, c) // its share is there for others
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
@@ -424,7 +424,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 		if err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c)
+		return l.allocateFunds(ctx, tx, c)
 	})
 	return rows, left, err
 }

@@ -32,11 +32,11 @@ const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits,
 	` AND (r.waits = '' OR r.waits = 'funds')) AS t
 	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
 
-// ration decides which ready rows the available funds cover, in the order of
+// allocateFunds decides which ready rows the available funds cover, in the order of
 // their priority, and blocks the others. It runs whenever rows become sendable,
 // in the same commit, so that no row goes out of turn. It touches only rows
 // whose state changes. Without a recorded deposit no row waits.
-func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
+func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) error {
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
 		`SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+
@@ -60,7 +60,7 @@ func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 			`) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, available); err != nil {
-			return fmt.Errorf("ration the funds: %w", err)
+			return fmt.Errorf("allocate the funds: %w", err)
 		}
 	}
 	return db.unblockFunded(ctx, tx, c)

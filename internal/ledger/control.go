@@ -243,7 +243,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 	if c.halt == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
-	return db.ration(ctx, tx, c)
+	return db.allocateFunds(ctx, tx, c)
 }
 
 // RecordKeyAccepted ends the halt for a refused key: the service has accepted a key

@@ -44,7 +44,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if !news {
 		return nil
 	}
-	g.end(s, *a, owner, o)
+	g.recordAttempt(s, *a, owner, o)
 	if current {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
 		s.due, s.owner = toMillis(o.Due), ""
@@ -73,7 +73,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 			}
 		}
 	}
-	g.follow(s, state, o.Claims, o.Cost, message)
+	g.applyState(s, state, o.Claims, o.Cost, message)
 	g.giveKeys(s, state, o.Known)
 	return nil
 }
@@ -246,8 +246,8 @@ func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
 	})
 }
 
-// end records how an attempt ended.
-func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcome) {
+// recordAttempt records how an attempt ended.
+func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string, o *Outcome) {
 	g.ended = append(g.ended, record{
 		number("row", s.id),
 		number("try", a.Try),
@@ -315,13 +315,13 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 			g.removeItem(s, p)
 		}
 	}
-	g.follow(s, state, nil, money.Cost{}, message)
+	g.applyState(s, state, nil, money.Cost{}, message)
 }
 
-// follow moves a row to the state that follows from its attempts, with its
+// applyState moves a row to the state that follows from its attempts, with its
 // money and its keys. Claims are those of an attempt whose row may have
 // released them, and cost is what was reserved for it.
-func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
+func (g *groupWriter) applyState(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
 	news := len(state.Bought) > s.bought()
@@ -726,7 +726,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Taken: taken}, nil
 	}
 	whole := in.whole()
-	if !in.Creating && s.dearer(whole, g.db.tolerance) {
+	if !in.Creating && s.exceedsApproval(whole, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval
 		approved := "no cost"
 		if s.approved.Amount >= 0 {
@@ -759,10 +759,10 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	return Begun{Try: s.tries}, nil
 }
 
-// dearer reports whether an order would exceed the approved cost of the row, or may: its cost
+// exceedsApproval reports whether an order would exceed the approved cost of the row, or may: its cost
 // is not known any more, or none was approved. An approval of a cost that was partly unknown
 // has no limit.
-func (s *rowState) dearer(cost money.Cost, tolerance money.Cents) bool {
+func (s *rowState) exceedsApproval(cost money.Cost, tolerance money.Cents) bool {
 	switch {
 	case s.approved.Amount < 0:
 		return true

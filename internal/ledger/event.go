@@ -155,7 +155,8 @@ const eventColumns = `seq, id, type, created_at, received_at, order_id, order_ty
 		subscription_status, state, row, note`
 
 func (db *database) events(ctx context.Context, q lister, where string, args ...any) ([]Event, error) {
-	events, err := list[Event](ctx, q, "read events", `SELECT `+eventColumns+`, body FROM events e WHERE `+where, args...)
+	events, err := list[Event](ctx, q, "read events",
+		`SELECT `+eventColumns+`, body FROM events e WHERE `+where, args...)
 	for i := range events {
 		events[i].Body = bodyOf(string(events[i].Body))
 	}

@@ -132,7 +132,7 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 				WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval); err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c)
+		return l.allocateFunds(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("approve the costs of batch %s: %w", batch, err)

@@ -412,7 +412,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	// is gone. The other way round, a process that has just begun would be
 	// missed.
 	var placing []Row
-	for row, err := range streamRows(ctx, prepared{l.database}, selectRows+arePlacing) {
+	for row, err := range streamRows(ctx, prepared(l), selectRows+arePlacing) {
 		if err != nil {
 			return nil, err
 		}

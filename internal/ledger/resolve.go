@@ -232,7 +232,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 		if err != nil {
 			return err
 		}
-		return db.ration(ctx, tx, c)
+		return db.allocateFunds(ctx, tx, c)
 	})
 	return wrap("resolve the row", err)
 }

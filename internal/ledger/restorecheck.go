@@ -62,7 +62,7 @@ const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at
 // Unchecked lists the unchecked rows, those of the oldest batch first, because it has the
 // purchase.
 func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
-	for row, err := range streamRows(ctx, prepared{l.database}, selectRows+uncheckedRows+` ORDER BY r.id`) {
+	for row, err := range streamRows(ctx, prepared(l), selectRows+uncheckedRows+` ORDER BY r.id`) {
 		if err != nil {
 			return nil, err
 		}

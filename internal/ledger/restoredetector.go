@@ -323,7 +323,7 @@ func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 	a := filing.Attempt{Try: try, Products: products, Kind: filing.NoAnswer}
 	s.addSender(try, lostOwner)
 	s.attempts = append(s.attempts, a)
-	g.end(s, a, lostOwner, &Outcome{Answer: filing.Answer{
+	g.recordAttempt(s, a, lostOwner, &Outcome{Answer: filing.Answer{
 		Kind:    a.Kind,
 		Message: "sent before the ledger went back in time, by a process that has ended",
 	}})

@@ -83,7 +83,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 				return err
 			}
 		}
-		return l.ration(ctx, tx, c)
+		return l.allocateFunds(ctx, tx, c)
 	})
 	return wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
 }

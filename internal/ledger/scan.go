@@ -139,8 +139,8 @@ func (m *millis) Scan(value any) error {
 	return nil
 }
 
-// asDocument scans a list, a map, a struct or what a pointer points to from JSON, or from nothing if it is empty. A list of
-// words may also be kept as these words, with blanks or commas between them.
+// asDocument scans a list, a map, a struct or a pointer from JSON, or from nothing if it is empty.
+// A list of words may also be stored as these words, with blanks or commas between them.
 type asDocument struct{ field reflect.Value }
 
 // Scan implements sql.Scanner.
