@@ -74,7 +74,8 @@ func remarkKindOf(header string) remarkKind {
 		return statusRemark
 	case has("amount", "fee", "fees", "cost", "paid", "initial", "first", "original"):
 		return unknownRemark
-	case has("filed", "efiled", "submitted", "completed", "done", "confirmation"):
+	case has("filed", "efiled", "submitted", "completed", "done", "confirmation"),
+		has("prior", "previous", "last") && has("filing", "report", "renewal"):
 		return filedRemark
 	case has("due", "deadline"):
 		return dueRemark
@@ -100,7 +101,8 @@ const (
 		`(?:the )?(?:business|company|entity)|entities|companies|client|clients|before|after|\d+|` + month + `)`
 	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|withdr\w+|terminat(?:ed|ion)|` +
 		`cancell?(?:ed|ation)|` +
-		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|` +
+		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound (?:it |this |them )?up|` +
+		`surrendered|shut (?:it |this )?down|shutting down|` +
 		`wind(?:ing)? (?:up|down)|struck off|ceased|` +
 		`defunct|bankrupt\w*|abandoned|redomesticated|inactive|exempt)`
 	instruction = `(?:skip|(?:ok |safe )?to skip|hold|on hold|wait|omit|exclude|ignore|` +
@@ -166,7 +168,8 @@ var goodStatus = strings.Fields("active act good goodstanding standing existence
 
 // mentionsClosed may speak of something else in a note.
 var mentionsClosed = regexp.MustCompile(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
-	`defunct|ceased|bankrupt\w*|acquired|disengaged|chapter (?:7|11)) `)
+	`defunct|ceased|bankrupt\w*|acquired|disengaged|chapter (?:7|11)|surrendered|shut down|pending sale|` +
+	`(?:ask|check|confirm|verify)(?: \w+){0,3} (?:first|before \w+)) `)
 
 // clearlyClosed are words that speak of a company in any column.
 var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
@@ -177,7 +180,7 @@ var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold,
 	"reference, dissol, void, merg, conver, cancel, with, termin, revo, forfeit, clos, liquid, wo, wi, struck, ceas, "+
 	"defunct, bankrupt, abandon, redomest, handl, renew, inactive, skip, omit, ignore, leave, remove, stop, archiv, "+
 	"duplicate, complet, self, do, did, taken, let, wait, left, fired, moved, went, switch, transf, "+
-	"not, acqui, diseng, chapter", ",")
+	"not, acqui, diseng, chapter, surrender, shut, wound, pending, ask, check, confirm, verify", ",")
 
 // judge returns what the text of a column says about filing its row in a year.
 func judge(header, text string, year int) verdict {

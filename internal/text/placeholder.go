@@ -93,7 +93,7 @@ func PlaceholderOf(text string) Placeholder {
 		return meaning
 	}
 	for _, mark := range []string{" - ", " – ", " — ", " (", ": "} { // "n/a – none", "TBD (ask Ana)"
-		if head, _, more := strings.Cut(text, mark); more && head[0] >= 'A' && PlaceholderOf(head) != Value &&
+		if head, _, more := strings.Cut(text, mark); more && head >= "A" && PlaceholderOf(head) != Value &&
 			!companyEnding.MatchString(text) {
 			return StandIn
 		}

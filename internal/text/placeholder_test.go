@@ -25,6 +25,20 @@ func TestPlaceholderOf(t *testing.T) {
 	}
 }
 
+// Every short text of marks and letters is judged.
+func TestPlaceholderOf_AnyText(t *testing.T) {
+	texts := []string{""}
+	for len(texts) < 100_000 {
+		text := texts[0]
+		texts = texts[1:]
+		for _, c := range []string{" ", "-", ":", "(", ")", "#", "?", "x", "0", "n", "a", "\\", "—", "same"} {
+			PlaceholderOf(text + c)
+			IsZero(text + c)
+			texts = append(texts, text+c)
+		}
+	}
+}
+
 func TestIsZero(t *testing.T) {
 	for text, want := range map[string]bool{"0": true, "0.00": true, "$0": true, "0%": true, "00:00:00": true,
 		"": false, "00000": false, "10": false, ".": false, "-": false} {
