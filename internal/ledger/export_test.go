@@ -89,15 +89,16 @@ func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) 
 		{"warned", `SELECT COUNT(*) FROM result_rows r WHERE ` + warned, warnedArgs},
 		{"exceptions", `SELECT COUNT(*) FROM result_rows r WHERE ` + exceptions, exceptionArgs},
 	} {
-		rows, err := l.read.QueryContext(ctx, `EXPLAIN QUERY PLAN `+q.query, q.args...)
-		plan, err := collect(rows, err, func(scan func(...any) error) (line string, err error) {
-			var id, parent, unused int
-			return line, scan(&id, &parent, &unused, &line)
-		})
+		plan, err := list[struct {
+			ID, Parent, NotUsed int
+			Detail              string
+		}](ctx, l.read, "explain", `EXPLAIN QUERY PLAN `+q.query, q.args...)
 		if err != nil {
 			return nil, err
 		}
-		plans[q.name] = plan
+		for _, step := range plan {
+			plans[q.name] = append(plans[q.name], step.Detail)
+		}
 	}
 	return plans, nil
 }

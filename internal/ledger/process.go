@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -175,12 +174,12 @@ func (db *database) renew(ctx context.Context) error {
 func (db *database) enroll(ctx context.Context, x execer) error {
 	from := db.clock.uptime()
 	_, err := x.ExecContext(
-		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at)
-			VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
+		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
 			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what,
-				places = excluded.places`,
-		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.announcement(),
-		boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
+				hold = excluded.hold, places = excluded.places`,
+		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.What,
+		db.owner.Hold, boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", db.owner.ID, err)
 	}
@@ -212,17 +211,6 @@ func (l Fleet) SetHold(ctx context.Context, hold string) error {
 	l.owner.Hold = hold
 	l.renewing.Unlock()
 	return l.renew(ctx)
-}
-
-// holdMark stands in the column what between the kind of a process and its hold.
-const holdMark = " held: "
-
-// announcement is what the column what says of a process.
-func (p *Process) announcement() string {
-	if p.Hold == "" {
-		return p.What
-	}
-	return p.What + holdMark + p.Hold
 }
 
 // retire removes this process from the membership.
@@ -287,24 +275,25 @@ func (db *database) locked(o Process) (held, there bool) {
 // owners lists every process on the list, the oldest first, and which of them
 // live.
 func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
-	rows, err := q.QueryContext(ctx,
-		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout,
-				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+
-			` FROM owners
+	found, err := list[struct {
+		Process
+		Path         string
+		Milliseconds int64
+		Now          int64
+	}](ctx, q, "list the living processes",
+		`SELECT id, host, pid, lock AS path, started_at, expires_at, what, hold, places, timeout AS milliseconds,
+				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id) AS placing,
+				`+db.clock.sql()+` AS now
+			FROM owners
 			ORDER BY started_at, id`)
-	all, err := collect(rows, err, func(scan func(...any) error) (Process, error) {
-		var p Process
-		var started, expires, timeout, now int64
-		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
-		p.StartedAt, p.ExpiresAt, p.Timeout = fromMillis(
-			started), fromMillis(expires), time.Duration(timeout)*time.Millisecond
-		p.What, p.Hold, _ = strings.Cut(p.What, holdMark)
-		if err == nil {
-			p.Alive = db.alive(p, now)
-		}
-		return p, err
-	})
-	return all, wrap("list the living processes", err)
+	all := make([]Process, len(found))
+	for i, f := range found {
+		p := f.Process
+		p.lock, p.Timeout = f.Path, time.Duration(f.Milliseconds)*time.Millisecond
+		p.Alive = db.alive(p, f.Now)
+		all[i] = p
+	}
+	return all, err
 }
 
 // Processes lists the processes that have the ledger open, the oldest first,

@@ -58,21 +58,6 @@ func each(rows *sql.Rows, err error, do func(scan func(...any) error) error) err
 	return rows.Err()
 }
 
-// collect returns what scan reads from every row of a query's result; nil for a
-// result without rows. It takes what QueryContext returns.
-func collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error) (T, error)) ([]T, error) {
-	var all []T
-	err = each(rows, err, func(row func(...any) error) error {
-		v, err := scan(row)
-		all = append(all, v)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }

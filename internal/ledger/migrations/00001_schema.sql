@@ -293,6 +293,8 @@ CREATE TABLE owners (
     -- The kind of process, and whether it places orders.
     what       TEXT NOT NULL DEFAULT '',
     places     INTEGER NOT NULL DEFAULT 1,
+    -- Why it sends no rows, as JSON of another package; empty while it sends them.
+    hold       TEXT NOT NULL DEFAULT '',
     -- The time-out of its requests, in milliseconds: after its death the service may work
     -- on one for as long.
     timeout    BIGINT NOT NULL DEFAULT 0
