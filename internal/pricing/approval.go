@@ -19,13 +19,15 @@ import (
 type Proposal struct {
 	Batch   ledger.Batch
 	Figures ledger.Figures
-	Hash    string // of the orders and their cost: see ApprovalHash
+	// Hash identifies the orders and their cost. See ApprovalHash.
+	Hash    string
 	Total   money.Cost
 	Balance ledger.Balance
-	Quote   *BatchQuote // the last one; nil where none was stored
+	// Quote is the last stored quote, nil if none is stored.
+	Quote *BatchQuote
 }
 
-// TotalText is the cost for people. Where a state fee is missing, it says whose.
+// TotalText returns the cost for display. If a state fee is missing, it names the companies.
 func (p *Proposal) TotalText() string {
 	if p.Quote == nil {
 		return p.Total.String()
@@ -33,12 +35,12 @@ func (p *Proposal) TotalText() string {
 	return p.Total.Without(p.Quote.Missing())
 }
 
-// Propose quotes a batch that waits for approval again and returns what an
-// approval would place now. Where source returns no quoter, the stored quotes
-// count. It returns ledger.ErrNotFound; ledger.ErrNoApprovalNeeded, with the batch, where
-// no approval is waited for; and ledger.ErrChanged, with the proposal, where the
-// orders or their cost have changed since the batch was submitted: from then on
-// the new proposal is the one to approve.
+// Propose quotes a batch that waits for approval again and returns the orders that an approval
+// would place now. If source returns no quoter, Propose uses the stored quotes.
+//
+// It returns ledger.ErrNotFound, ledger.ErrNoApprovalNeeded with the batch if the batch does not
+// wait for approval, and ledger.ErrChanged with the proposal if the orders or their cost have
+// changed since the batch was submitted. After ErrChanged, the new proposal is the one to approve.
 func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string) (Proposal, error) {
 	var p Proposal
 	var err error
@@ -87,8 +89,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		ledger.ErrChanged, wanted.Hash)
 }
 
-// Matches returns ledger.ErrChanged unless the hash is the proposal's: the approver
-// has seen this proposal and no other.
+// Matches returns ledger.ErrChanged unless hash identifies this proposal. It proves that the
+// approver has seen this proposal and no other.
 func (p *Proposal) Matches(hash string) error {
 	if hash != p.Hash {
 		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
@@ -97,8 +99,8 @@ func (p *Proposal) Matches(hash string) error {
 	return nil
 }
 
-// Approve approves a proposal as it was shown, and lets the batch go. It returns
-// ledger.ErrChanged, too, where the orders are others by now than those of the proposal.
+// Approve approves a proposal as it was shown and releases the batch. It also returns
+// ledger.ErrChanged if the orders have changed since the proposal.
 func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) error {
 	return l.Approvals().GiveApproval(ctx, p.Batch.ID, p.Hash, by,
 		func(ready iter.Seq2[ledger.Row, error]) (string, error) {
@@ -107,8 +109,8 @@ func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) err
 		})
 }
 
-// ApprovalHash hashes the ready orders of a batch and their costs: an approval
-// counts for these and no others. It also returns their total.
+// ApprovalHash returns a hash and the total of a batch's ready orders and their costs. An approval
+// applies to the orders of its hash and to no others.
 func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
 	return hashOrders(batch, l.Rows(ctx, batch))
 }

@@ -10,23 +10,30 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// BatchQuote is what the ready rows of a batch will cost, as far as is known.
+// BatchQuote is the known cost of a batch's ready rows.
 type BatchQuote struct {
-	Rows   int
-	Before int   // ready rows beside these: bought before, or covered by a subscription
-	Bought []int `json:"-"` // the numbers of the rows of Before; only of a new quote
+	Rows int
+	// Before counts the ready rows that are not in Rows because they were bought before or a
+	// subscription covers them.
+	Before int
+	// Bought are the numbers of the rows in Before. Set only for a new quote.
+	Bought []int `json:"-"`
 
-	Covered  text.Examples // rows of Before that a subscription covers, with its order
-	Canceled text.Examples // rows of Before whose filing was canceled since
-	Lapsed   text.Examples // rows to be ordered although there is a subscription, and why it does not cover them
+	// Covered are the rows in Before that a subscription covers, with its order.
+	Covered text.Examples
+	// Canceled are the rows in Before whose filing was canceled later.
+	Canceled text.Examples
+	// Lapsed are the rows to order although a subscription exists, and why it does not cover them.
+	Lapsed text.Examples
 
 	Total money.Cost
-	Kinds []KindQuote // by product and, where the state charges, by whose fee it is
+	// Kinds are grouped by product and, if the state charges a fee, by that fee.
+	Kinds []KindQuote
 }
 
-// QuoteBatch quotes every ready row of a batch from the spreadsheet and the
-// ledger, keeps each row's quote, and returns their sum. Purchases that were made
-// before cost nothing and are not counted. It sends no request.
+// QuoteBatch quotes every ready row of a batch from the spreadsheet and the ledger, stores each
+// row's quote and returns their sum. Earlier purchases cost nothing and are not counted. QuoteBatch
+// sends no request.
 func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch string) (BatchQuote, error) {
 	var q BatchQuote
 	b, err := l.Batch(ctx, batch)
@@ -67,8 +74,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 	return q, q.Save(ctx, l, batch)
 }
 
-// addNotes adds what an approver should know of a row's subscriptions and earlier
-// purchases.
+// addNotes adds notes for the approver about a row's subscriptions and earlier purchases.
 func (q *BatchQuote) addNotes(row ledger.Row, p *Remaining) {
 	name := fmt.Sprintf("row %d", row.Number)
 	if legal := row.Request.LegalName(); legal != "" {
@@ -102,7 +108,7 @@ func (n Note) Text() string {
 	return fmt.Sprintf("%s %s: %s", text.Count(n.Count, "row"), n.About, n.Summary())
 }
 
-// Notes returns what an approver should know, with examples of the rows.
+// Notes returns the notes for the approver, with examples of the rows.
 func (q BatchQuote) Notes() []Note {
 	var all []Note
 	for _, n := range []Note{

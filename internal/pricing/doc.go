@@ -1,7 +1,7 @@
-// Package pricing is what filings cost: the service's price list, the fees of
-// the states, and the quote of an order by the billing rules.
+// Package pricing computes the cost of filings from the price list of the filing service, the fees
+// of the states and the billing rules.
 //
-// A figure that is not known is never zero: it makes the cost "at least". A figure
-// of the built-in table is an estimate: it makes the cost "about". The annual
-// report fees of that table are those of package season, beside the due dates.
+// An unknown amount is never zero. It makes the cost "at least". An amount from the built-in table
+// is an estimate and makes the cost "about". Package season has the annual report fees of that
+// table, because it has the due dates too.
 package pricing

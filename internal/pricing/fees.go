@@ -16,8 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// residence tells a company at home in the filing state from one that comes
-// from another state.
+// residence distinguishes a company formed in the filing state from one formed in another state.
 type residence string
 
 const (
@@ -25,20 +24,21 @@ const (
 	foreign  residence = "foreign"
 )
 
-// charge is what a line of fees is for.
+// charge is the kind of fee that a line sets.
 type charge string
 
 const (
 	annualReportFee         charge = "annual-report"
 	formationFee            charge = "formation"
 	foreignQualificationFee charge = "foreign-qualification"
-	// the service's own charge; Assumption: its amount is not shown in the spec
+	// expeditedService is a charge of the filing service. Assumption: its amount is not shown in
+	// the spec.
 	expeditedService charge = "expedited-service"
 )
 
 var charges = []charge{annualReportFee, formationFee, foreignQualificationFee, expeditedService}
 
-// feeKey is what a line of fees applies to; an empty field stands for all.
+// feeKey selects the companies and filings of a fee line. An empty field matches all.
 type feeKey struct {
 	Product    charge
 	State      filing.State
@@ -51,15 +51,20 @@ type FeeLine struct {
 	feeKey
 	Fee     season.Fee
 	Builtin bool
-	Minimum bool   // it can be more
-	Note    string // how it varies
+	// Minimum reports whether the fee can be higher.
+	Minimum bool
+	// Note is how the fee varies.
+	Note string
 
-	none   bool   // the state asks for no report
-	source string // pages or statutes
-	basis  string // what the source rests on
+	// none reports whether the state requires no report.
+	none bool
+	// source names web pages or statutes.
+	source string
+	// basis is the evidence behind source.
+	basis string
 }
 
-// Read says where a built-in fee was read. It is empty for other fees.
+// Read returns the source of a built-in fee. It is empty if the fee is the operator's.
 func (l *FeeLine) Read() string {
 	if !l.Builtin {
 		return ""
@@ -67,8 +72,8 @@ func (l *FeeLine) Read() string {
 	return season.SourceText(l.source, l.basis)
 }
 
-// certainty is that of a figure: an operator answers for their own file, and a
-// built-in figure was read some time ago.
+// certainty returns Known for the operator's own fees, because the operator is responsible for
+// them. A built-in fee is Estimated, because it may have changed since it was read.
 func (l *FeeLine) certainty() money.Certainty {
 	if l.Builtin {
 		return money.Estimated
@@ -78,28 +83,28 @@ func (l *FeeLine) certainty() money.Certainty {
 
 type feeTable map[feeKey]*FeeLine
 
-// Fees are the state fees, one table behind another: the operator's file, then
-// the built-in figures. Within a table the most specific line wins.
+// Fees looks up state fees in the operator's file first, then in the built-in table. Within a table
+// the most specific line wins.
 type Fees struct {
 	tables []feeTable
-	today  func() season.Date // some fees hold until a day, or from one
+	// today returns the current date. Some fees apply until a date or from one.
+	today func() season.Date
 }
 
-// formation.csv holds what the states charge for formations and foreign
-// qualifications; their annual reports are in the table of package season, with
-// the due dates.
+// formation.csv has the state fees for formations and foreign qualifications. Package season has
+// the fees of the annual reports beside their due dates.
 //
 //go:embed formation.csv
 var formationCSV []byte
 
-// builtin is the built-in table: every state, both entity types, at home and
-// foreign. No figure of it counts as known: each was read some time ago, most
-// from copies of the states' pages.
+// builtin is the built-in table. It has every state and both entity types, domestic and foreign.
+// All its fees are estimates, because they were read some time ago and mostly from copies of the
+// states' pages.
 var builtin = sync.OnceValue(func() feeTable {
 	table, err := readFees(sheet.OpenReader("formation.csv", bytes.NewReader(formationCSV), int64(len(formationCSV)),
 		sheet.Limits{}))
 	if err != nil {
-		panic(err) // it is part of the program, and a test reads it
+		panic(err) // the file is embedded, and a test reads it
 	}
 	for _, c := range table {
 		c.Builtin = true
@@ -128,16 +133,17 @@ func BuiltinFees() *Fees { return newFees(builtin()) }
 
 func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: today} }
 
-// today is the day that fees are quoted for.
+// today returns the date that fees are quoted for.
 func today() season.Date { return season.DateOf(time.Now()) }
 
-// LoadFees reads the file that FILING_FEES names, over the built-in fees: a CSV or
-// XLSX file with the columns product, state, entityType and amount in any order and
-// case, and optionally company (domestic or foreign). product is annual-report,
-// formation, foreign-qualification or expedited-service; any other field but
-// amount may be empty and then stands for all. amount is in dollars, or several
-// of them with the filing years or days they hold for (300 until 2025; 400). Other
-// columns are ignored. Errors name file, line and column, all of them at once.
+// LoadFees reads the file that FILING_FEES names and places it before the built-in fees. It is a
+// CSV or XLSX file with the columns product, state, entityType, amount and optionally company
+// (domestic or foreign), in any order and case. Other columns are ignored.
+//
+// The product is annual-report, formation, foreign-qualification or expedited-service. Any other
+// field except amount may be empty and then matches all. The amount is in dollars. It may be a list
+// of amounts with the filing years or dates of each (300 until 2025; 400). The error lists all
+// problems by file, line and column.
 func LoadFees(path string) (*Fees, error) {
 	table, err := readFees(sheet.Open(path, sheet.Limits{}))
 	if err != nil {
@@ -154,8 +160,8 @@ func readFees(f *sheet.File, err error) (feeTable, error) {
 	return season.ReadTable(f, feeColumns, func(c *FeeLine) feeKey { return c.feeKey })
 }
 
-// feeColumns are those of formation.csv. entityType must be there: without it, a fee
-// of one type would be a fee of both.
+// feeColumns are the columns of formation.csv. The column entityType is required, because a fee of
+// one type would otherwise apply to both.
 var feeColumns = []season.Column[FeeLine]{
 	{Name: "product", Wants: "annual-report, formation, foreign-qualification or expedited-service",
 		Set: func(c *FeeLine, s string) bool {
@@ -194,23 +200,28 @@ var feeColumns = []season.Column[FeeLine]{
 	season.TextColumn("basis", true, func(c *FeeLine) *string { return &c.basis }),
 }
 
-// StateFee is what is known of the state's part of a line.
+// StateFee describes the state's part of a line.
 type StateFee struct {
-	State      filing.State      `json:"state,omitempty"`
-	EntityType filing.EntityType `json:"entityType,omitempty"` // "" where it is not known, or does not matter
-	// domestic or foreign; "" where it is not known, or does not matter
-	Company  string `json:"company,omitempty"`
-	Minimum  bool   `json:"minimum,omitempty"`  // the fee can be more, by facts that are not known here
-	Note     string `json:"note,omitempty"`     // how it varies
-	Read     string `json:"read,omitempty"`     // where an estimate was read; "" for no estimate
-	NoReport bool   `json:"noReport,omitempty"` // the state asks for none of such a company
-	// the type or the home of the company is not known: the largest fee it may be
+	State filing.State `json:"state,omitempty"`
+	// EntityType is empty if it is unknown or does not affect the fee.
+	EntityType filing.EntityType `json:"entityType,omitempty"`
+	// Company is domestic or foreign, or empty if it is unknown or does not affect the fee.
+	Company string `json:"company,omitempty"`
+	// Minimum reports whether facts that are not recorded here can make the fee higher.
+	Minimum bool `json:"minimum,omitempty"`
+	// Note is how the fee varies.
+	Note string `json:"note,omitempty"`
+	// Read is the source of an estimate. It is empty if the fee is no estimate.
+	Read string `json:"read,omitempty"`
+	// NoReport reports whether the state requires no report of such a company.
+	NoReport bool `json:"noReport,omitempty"`
+	// Largest reports whether the fee is the largest that can apply, because the entity type or the
+	// state of formation is unknown.
 	Largest bool `json:"largest,omitempty"`
 }
 
-// fee is what one charge takes of a company, as far as is known of it. Where a
-// fact is missing and the fees differ by it, the largest is the estimate: the
-// order then never costs more than was said.
+// fee returns the known fee of a charge for a company. If a fact is missing and the fee depends on
+// it, the estimate is the largest fee, so that the order never costs more than its quote.
 func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money.Cost, StateFee) {
 	types := []filing.EntityType{company.EntityType}
 	if company.EntityType == "" {
@@ -235,7 +246,7 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 		for _, r := range residences {
 			amount, line, ok := f.find(feeKey{c, state, t, r}, year)
 			switch {
-			case !ok: // nothing at least, where it is not known
+			case !ok: // the cost is unknown, and at least zero
 				return money.Cost{Certainty: money.Unknown},
 					StateFee{State: state, EntityType: company.EntityType, Company: fee.Company}
 			case !first && amount != cost.Amount:
@@ -252,8 +263,7 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 	return cost, fee
 }
 
-// Lines lists what is known, by product and state, the operator's own lines
-// before the built-in ones.
+// Lines lists the known fees by product and state. The operator's lines precede the built-in ones.
 func (f *Fees) Lines() []*FeeLine {
 	var all []*FeeLine
 	for _, table := range f.tables {
@@ -273,7 +283,7 @@ func order(l *FeeLine) int {
 	return 0
 }
 
-// unless is the certainty of what is known, or else is not known at all.
+// unless returns Known or Unknown.
 func unless(known bool) money.Certainty {
 	if known {
 		return money.Known
@@ -281,8 +291,8 @@ func unless(known bool) money.Certainty {
 	return money.Unknown
 }
 
-// find returns the most specific line that holds for the year of a report, or
-// today: by state before by entity type before by residence.
+// find returns the most specific line that applies to the year of a report, or to today. The state
+// takes precedence over the entity type, and the entity type over the residence.
 func (f *Fees) find(key feeKey, year int) (money.Cents, *FeeLine, bool) {
 	today := f.today()
 	for _, table := range f.tables {
@@ -303,8 +313,8 @@ func (f *Fees) find(key feeKey, year int) (money.Cents, *FeeLine, bool) {
 	return 0, nil, false
 }
 
-// expeditedFees are the states' fees for an expedited formation of an LLC,
-// which replace the standard ones. Elsewhere it is not offered.
+// expeditedFees are the states' fees for an expedited formation of an LLC. They replace the
+// standard fees. Other states do not offer it.
 // Source: spec section 4, rule 6.
 var expeditedFees = map[filing.State]money.Cents{
 	"AZ": 85_00,

@@ -9,19 +9,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Funds is what the orders of a batch leave of the recorded balance, and which of
-// them wait for a deposit.
+// Funds compares the orders of a batch with the recorded balance. Its forecast shows the orders
+// that wait for a deposit.
 type Funds struct {
-	Now    money.Cents
-	Others money.Cents // for orders of other batches that wait, too
-	Queued int         // those orders
+	Now money.Cents
+	// Others is the cost of the pending orders of other batches.
+	Others money.Cents
+	// Queued counts the orders in Others.
+	Queued int
 	After  money.Cents
 	balance.Forecast
 }
 
-// LoadFunds compares the orders of a batch with the recorded balance. Orders of
-// other batches that were submitted before count as paid for. Without a recorded
-// deposit the result is zero.
+// LoadFunds compares the orders of a batch with the recorded balance. Orders of other batches that
+// were submitted before count as paid for. Without a recorded deposit the result is zero.
 func LoadFunds(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (f Funds, err error) {
 	book, err := l.Balance(ctx)
 	if err != nil || !book.HasDeposit {

@@ -13,23 +13,26 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// KindQuote is what the filings of one kind cost: those of one product and, where
-// the state charges for them, of one state and one kind of company at one fee.
+// KindQuote is the cost of the filings of one product. If the state charges a fee, a kind also has
+// only one state, one type of company and one fee.
 type KindQuote struct {
-	Product  filing.Product `json:"product"`
-	Of       StateFee       `json:"of"`   // whose fee; the zero value where the product has none
-	Each     money.Cost     `json:"each"` // the state's fee for one of them
-	Count    int            `json:"count"`
-	Service  money.Cost     `json:"service"`
-	StateFee money.Cost     `json:"stateFee"`
-	Free     string         `json:"free,omitempty"` // see [Line]
+	Product filing.Product `json:"product"`
+	// Of is zero if the product has no state fee.
+	Of StateFee `json:"of"`
+	// Each is the state fee of one filing.
+	Each     money.Cost `json:"each"`
+	Count    int        `json:"count"`
+	Service  money.Cost `json:"service"`
+	StateFee money.Cost `json:"stateFee"`
+	// Free is the field of [Line].
+	Free string `json:"free,omitempty"`
 }
 
-// Total is what the filings of the kind cost together.
+// Total returns the cost of all filings of the kind.
 func (k KindQuote) Total() money.Cost { return sum(k.Service, k.StateFee) }
 
-// Who names the companies of the kind: "DE LLC", "VT CORP formed elsewhere"; ""
-// where the product has no state fee.
+// Who names the companies of the kind, such as "DE LLC" or "VT CORP formed elsewhere". It is empty
+// if the product has no state fee.
 func (k KindQuote) Who() string {
 	who := strings.TrimSpace(string(k.Of.State) + " " + string(k.Of.EntityType))
 	if who != "" && k.Of.EntityType == "" {
@@ -60,7 +63,7 @@ func (q *BatchQuote) addKind(line Line) (err error) {
 	return err
 }
 
-// byKind orders kinds by product, state, entity type, home and fee.
+// byKind orders kinds by product, state, entity type, residence and fee.
 func byKind(a, b KindQuote) int {
 	return cmp.Or(
 		slices.Index(filing.Products, a.Product)-slices.Index(filing.Products, b.Product),
@@ -74,8 +77,8 @@ func byKind(a, b KindQuote) int {
 	)
 }
 
-// Missing names the companies whose state fee is not known, the first few: "TX
-// LLC"; "" where all are known.
+// Missing names the first few companies whose state fee is unknown, such as "TX LLC". It is empty
+// if all fees are known.
 func (q BatchQuote) Missing() string {
 	var names []string
 	for _, k := range q.Kinds {
@@ -89,10 +92,10 @@ func (q BatchQuote) Missing() string {
 	return strings.Join(names, ", ")
 }
 
-// TotalText is the total for people. Where a state fee is missing, it says whose.
+// TotalText returns the total for display. If a state fee is missing, it names the companies.
 func (q BatchQuote) TotalText() string { return q.Total.Without(q.Missing()) }
 
-// Missing names the company of the order where its state fee is not known.
+// Missing names the company of the order if its state fee is unknown.
 func (q Quote) Missing() string {
 	for _, line := range q.Lines {
 		if line.Of != nil && line.StateFee.IsUnknown() {
@@ -102,7 +105,7 @@ func (q Quote) Missing() string {
 	return ""
 }
 
-// Save stores the quote with its batch, for its approvers.
+// Save stores the quote with its batch for the approvers.
 func (q *BatchQuote) Save(ctx context.Context, l *ledger.Ledger, batch string) error {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -111,8 +114,7 @@ func (q *BatchQuote) Save(ctx context.Context, l *ledger.Ledger, batch string) e
 	return l.KeepBatchQuote(ctx, batch, body)
 }
 
-// LoadBatchQuote loads the last quote of a batch. It reports false where none was
-// stored.
+// LoadBatchQuote loads the last quote of a batch. It returns false if none is stored.
 func LoadBatchQuote(ctx context.Context, l *ledger.Ledger, batch string) (q BatchQuote, found bool, err error) {
 	body, err := l.BatchQuote(ctx, batch)
 	if err != nil || len(body) == 0 {
@@ -124,7 +126,7 @@ func LoadBatchQuote(ctx context.Context, l *ledger.Ledger, batch string) (q Batc
 	return q, true, nil
 }
 
-// DecodeBatchQuote reads a quote as Save stores it.
+// DecodeBatchQuote decodes a quote that Save stored.
 func DecodeBatchQuote(body []byte) (q BatchQuote, err error) {
 	if err := json.Unmarshal(body, &q); err != nil {
 		return q, fmt.Errorf("read a quote: %w", err)

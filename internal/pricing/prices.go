@@ -10,23 +10,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// item is a line of the price list that orders are billed by.
-// Source: spec section 4, Billing rules. A formation has two: tier 2 bundles
-// the EIN.
+// item is a line of the price list that orders are billed by. A formation has two such lines,
+// because tier 2 includes the EIN.
+// Source: spec section 4, Billing rules.
 type item string
 
 const (
-	annualReport         item = "annual-report"
-	registeredAgent      item = "registered-agent" // a change of agent too
+	annualReport item = "annual-report"
+	// registeredAgent also applies to a change of agent.
+	registeredAgent      item = "registered-agent"
 	ein                  item = "ein"
 	foreignQualification item = "foreign-qualification"
 	tier1                item = "formation-tier-1"
 	tier2                item = "formation-tier-2"
 )
 
-// priceTypes are the names that a price type may have, folded.
-// Source: spec section 2, Price, for ein. Assumption: the others, which are not
-// shown; FILING_PRICE_TYPES names those that are called something else.
+// priceTypes are the names that a price type may have, folded. FILING_PRICE_TYPES sets other names.
+// Source: spec section 2, Price, for ein. Assumption: the spec does not show the other names.
 var priceTypes = []struct {
 	item  item
 	names []string
@@ -41,23 +41,23 @@ var priceTypes = []struct {
 	{tier2, []string{"formationtier2", "tier2", "tier2formation", "formation2", "formationein", "formationwithein"}},
 }
 
-// maxAmount is more than any price or fee. A larger figure is a slip, and sums
-// of smaller ones stay far from overflowing.
+// maxAmount exceeds every real price and fee. A larger amount is a typing error. The limit also
+// keeps sums far from an overflow.
 const maxAmount = money.Cents(1_000_000_00)
 
-// PriceBook is what the service charges for each item, in cents.
+// PriceBook has the price of the filing service for each item, in cents.
 type PriceBook struct {
 	wholesale map[item]money.Cents
 }
 
-// ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not determine what
-// an item costs.
+// ErrPriceTypes means that a price list and FILING_PRICE_TYPES do not determine the price of an
+// item.
 var ErrPriceTypes = errors.New("FILING_PRICE_TYPES")
 
-// NewPriceBook finds the price of each item in the service's list by its type.
-// overrides is FILING_PRICE_TYPES: "annual-report=their_type,ein=their_other".
-// An item that is not in the list, or has no amount there, has no known price;
-// two types for one item at two prices are an error.
+// NewPriceBook finds the price of each item in the service's list by its type. overrides is the
+// value of FILING_PRICE_TYPES, such as "annual-report=their_type,ein=their_other". An item that is
+// not in the list, or has no amount in it, has no known price. NewPriceBook returns ErrPriceTypes
+// if two types give one item two prices.
 func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 	named, err := parseOverrides(overrides)
 	if err != nil {
@@ -82,7 +82,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 		for _, p := range found {
 			cents, err := parseAmount(p.WholesaleAmount)
 			if err != nil {
-				continue // unknown, as if it were not in the list
+				continue // unknown, as if the list did not have it
 			}
 			if before, twice := book.wholesale[known.item]; twice && before != cents {
 				return nil, fmt.Errorf(
@@ -96,7 +96,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 	return book, nil
 }
 
-// parseOverrides reads FILING_PRICE_TYPES into folded types by item.
+// parseOverrides parses FILING_PRICE_TYPES into folded types by item.
 func parseOverrides(text string) (map[item]string, error) {
 	named := make(map[item]string)
 	for pair := range strings.SplitSeq(text, ",") {
@@ -123,7 +123,7 @@ func parseOverrides(text string) (map[item]string, error) {
 	return named, nil
 }
 
-// parseAmount reads an amount in dollars. Assumption: the unit is not shown.
+// parseAmount parses an amount in dollars. Assumption: the spec does not show the unit.
 func parseAmount(text string) (money.Cents, error) {
 	cents, err := money.Parse(text)
 	if err == nil && (cents < 0 || cents > maxAmount) {

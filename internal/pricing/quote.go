@@ -8,28 +8,35 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Facts are what state fees depend on besides the order. An empty field is not
-// known. Source: spec section 4, rule 9.
+// Facts are the facts about a company that affect its state fees. An empty field is unknown.
+// Source: spec section 4, rule 9.
 type Facts struct {
 	EntityType     filing.EntityType
 	FormationState filing.State
 }
 
-// Line is what one item of an order takes.
+// Line is the cost of one item of an order.
 type Line struct {
-	Product   filing.Product
-	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
-	StateFee  money.Cost // what the state charges, passed on at cost
-	Of        *StateFee  // whose fee that is; nil where the product has none
-	Free      string     // why the service charges nothing for it, or may charge nothing; "" where it charges
+	Product filing.Product
+	// Wholesale is the price of the filing service. It includes the service charge of an expedited
+	// formation.
+	Wholesale money.Cost
+	// StateFee is the fee of the state, passed on at cost.
+	StateFee money.Cost
+	// Of describes StateFee. It is nil if the product has no state fee.
+	Of *StateFee
+	// Free explains why the service charges nothing, or may charge nothing. It is empty if the
+	// service charges.
+	Free string
 }
 
-// Cost is the whole of the line.
+// Cost returns the sum of the line.
 func (l Line) Cost() money.Cost { return sum(l.Wholesale, l.StateFee) }
 
-// Quote is what an order will take from the prepaid balance.
+// Quote is the amount that an order will take from the prepaid balance.
 type Quote struct {
-	Lines []Line // one per item of the order, in the order of Order.Products
+	// Lines has one line per item, in the order of Order.Products.
+	Lines []Line
 	Total money.Cost
 }
 
@@ -42,10 +49,9 @@ type Rates struct {
 // NewRates returns a quoter over prices and fees.
 func NewRates(prices *PriceBook, fees *Fees) *Rates { return &Rates{prices: prices, fees: fees} }
 
-// Quote says what an order takes. company is what is known of the company on
-// record; a formation brings its own facts. An agent of an existing company is an
-// estimate: it is charged unless the company has the service's own agent already,
-// which cannot be read.
+// Quote quotes an order. company has the known facts about the company on record. A formation uses
+// its own facts instead. An agent of an existing company is an estimate, because it is free if the
+// company already has the service's own agent, and the API does not show that.
 //
 // Source: spec section 4, Billing rules, and rules 6 and 8.
 func (q *Rates) Quote(o *filing.Order, company Facts) Quote {
@@ -84,7 +90,7 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts) Line {
 		}
 	case filing.AnnualReport:
 		price(annualReport)
-		year, _ := strconv.Atoi(o.AnnualReport.FilingYear) // which the rules have read
+		year, _ := strconv.Atoi(o.AnnualReport.FilingYear) // the rules have validated it
 		state(annualReportFee, year)
 	case filing.ForeignQualification:
 		price(foreignQualification)

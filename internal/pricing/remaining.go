@@ -9,19 +9,21 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Remaining is what is still to be bought of some rows' orders, by the ledger.
+// Remaining is the part of some rows' orders that the ledger does not show as bought.
 type Remaining struct {
-	batch     string
-	root      string // see [ledger.Batch]
+	batch string
+	// root is the Root of [ledger.Batch].
+	root      string
 	again     string
 	companies map[string]filing.Company
 	users     map[string]filing.User
-	named     map[filing.Key]ledger.NamedCompany // those that rows describe, and that are known here
-	held      map[filing.Key]ledger.PriorPurchase
-	lapsed    map[filing.Key]ledger.Subscription
+	// named are the companies that rows describe and the ledger has on record.
+	named  map[filing.Key]ledger.NamedCompany
+	held   map[filing.Key]ledger.PriorPurchase
+	lapsed map[filing.Key]ledger.Subscription
 }
 
-// LoadRemaining loads what is still to be bought of the ready rows.
+// LoadRemaining loads the remaining orders of the ready rows.
 func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (*Remaining, error) {
 	some := &Remaining{batch: b.ID, root: b.Root, again: b.Repetition()}
 	var refs, emails []string
@@ -65,7 +67,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 	return some, err
 }
 
-// buyer returns the first purchase of what a row orders.
+// buyer returns the first earlier purchase of a row's products.
 func (s *Remaining) buyer(r ledger.Row) *ledger.PriorPurchase {
 	for _, c := range s.Claims(r) {
 		if h, taken := s.held[c.Key]; taken {
@@ -91,8 +93,7 @@ func boughtBefore(by *ledger.PriorPurchase) string {
 	return fmt.Sprintf("%s, by row %d of batch %s: nothing will be ordered", ledger.BoughtBefore, by.Number, by.Batch)
 }
 
-// Lapsed returns the subscriptions that were to cover what a row orders, and no
-// longer do.
+// Lapsed returns the subscriptions of a row's products that no longer cover them.
 func (s *Remaining) Lapsed(r ledger.Row) []ledger.Subscription {
 	var all []ledger.Subscription
 	for _, c := range s.Claims(r) {
@@ -103,7 +104,7 @@ func (s *Remaining) Lapsed(r ledger.Row) []ledger.Subscription {
 	return all
 }
 
-// user returns the id of a row's user; "" where it is not known.
+// user returns the ID of a row's user, empty if unknown.
 func (s *Remaining) user(r ledger.Row) string {
 	return cmp.Or(r.Request.User.ID, s.users[r.Request.User.Ref()].ID)
 }
@@ -119,8 +120,8 @@ func (s *Remaining) company(r ledger.Row) filing.Company {
 	return filing.Company{}
 }
 
-// Difference returns why a row may not be sent: the known record of its company
-// contradicts the spreadsheet.
+// Difference returns why a row may not be sent if the known record of its company contradicts the
+// spreadsheet.
 func (s *Remaining) Difference(r ledger.Row) (filing.Difference, bool) {
 	for _, d := range r.Request.Differences(s.companies[r.Request.Company.Ref]) {
 		if !d.Warning {
@@ -130,13 +131,13 @@ func (s *Remaining) Difference(r ledger.Row) (filing.Difference, bool) {
 	return filing.Difference{}, false
 }
 
-// order returns a row's order with the known ids.
+// order returns a row's order with the known IDs.
 func (s *Remaining) order(r ledger.Row) filing.Order {
 	return r.Left(s.user(r), cmp.Or(s.company(r).ID, r.Request.Company.Ref))
 }
 
-// Claims returns the claims of a row whose company is known. The claims of other
-// rows follow from the look-up of their company.
+// Claims returns the claims of a row whose company is known. The claims of other rows are known
+// after the lookup of their company.
 func (s *Remaining) Claims(r ledger.Row) []ledger.Claim {
 	o := s.order(r)
 	if o.CompanyID == "" && o.Formation == nil {
@@ -145,8 +146,8 @@ func (s *Remaining) Claims(r ledger.Row) []ledger.Claim {
 	return ledger.ClaimsOf(&o, s.again)
 }
 
-// Order returns a row's order without the items that another batch has bought or
-// a subscription covers. by is that subscription where no item remains.
+// Order returns a row's order without the items that another batch has bought or that a
+// subscription covers. by is that subscription if no item remains.
 func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.PriorPurchase) {
 	rest = s.order(r)
 	for _, c := range s.Claims(r) {
@@ -159,18 +160,18 @@ func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.PriorPurc
 		}
 	}
 	if len(rest.Products()) > 0 {
-		by = nil // what is left is ordered
+		by = nil // the remaining items are ordered
 	}
 	return rest, by
 }
 
-// Facts returns what is known of a row's company.
+// Facts returns the known facts about a row's company.
 func (s *Remaining) Facts(r ledger.Row) Facts {
 	return FactsOf(s.company(r), r.Request.Company.Sheet)
 }
 
-// FactsOf returns the facts of the filing service's record of a company, and
-// where it has none those of the spreadsheet.
+// FactsOf returns the facts of the filing service's record of a company. Facts that the record
+// lacks come from the spreadsheet.
 func FactsOf(service, sheet filing.Company) Facts {
 	f := Facts{EntityType: service.EntityType, FormationState: service.FormationState}
 	if f.EntityType == "" {

@@ -17,11 +17,10 @@ type Quoter interface {
 // Source loads the current prices and returns a quoter over them.
 type Source func(context.Context) (Quoter, error)
 
-// FetchPrices requests the price list once. It is usually the first request of a
-// process, so it records for the whole fleet that the key is refused, that a
-// refused key works again, or that the filing service asks to wait. It returns
-// the errors of filingapi: ErrKeyRefused, ErrNotFound and ErrRefused need a
-// person; others may pass.
+// FetchPrices requests the price list once. It is usually the first request of a process, so it
+// records for the whole fleet that the key is refused, that a refused key works again, or that the
+// filing service asks clients to wait. It returns the errors of filingapi. A person must resolve
+// ErrKeyRefused, ErrNotFound and ErrRefused. Other errors may be temporary.
 func FetchPrices(ctx context.Context, c *filingapi.Client, l *ledger.Ledger) ([]filing.Price, error) {
 	prices, err := c.Prices(ctx)
 	if err == nil {
@@ -42,8 +41,8 @@ func FetchPrices(ctx context.Context, c *filingapi.Client, l *ledger.Ledger) ([]
 	return nil, err
 }
 
-// refuseKey records for the fleet that the key is refused. The same refusal is
-// recorded once, so that the halt keeps the time it began.
+// refuseKey records for the fleet that the key is refused. It records the same refusal once, so
+// that the halt keeps its start time.
 func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
 	halted, err := l.Fleet().Halt(ctx)
 	if err != nil || (halted.Reason == filing.HaltKey && halted.Note == message) {

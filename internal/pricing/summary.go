@@ -10,28 +10,32 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Summary is a quote as a table for its approver: a line for each kind of filing,
-// columns that add up to their sums, and footnotes that say what its estimates rest
-// on.
+// Summary is the table of a quote for its approver. It has a line for each kind of filing, columns
+// that add up to their sums, and footnotes that explain the estimates.
 type Summary struct {
 	Lines     []SummaryLine
 	Footnotes []Footnote
 	Orders    int
-	Filings   int // items of the orders
-	Service   money.Cost
-	StateFee  money.Cost
-	Total     money.Cost
-	Missing   string // whose state fee is not known; "" where all are
+	// Filings counts the items of the orders.
+	Filings  int
+	Service  money.Cost
+	StateFee money.Cost
+	Total    money.Cost
+	// Missing names the companies whose state fee is unknown. It is empty if all fees are known.
+	Missing string
 }
 
-// SummaryLine is the filings of one product, state and kind of company.
+// SummaryLine is the filings of one product, state and type of company.
 type SummaryLine struct {
 	KindQuote
-	Name string // Who, with the fee if another line has the same; "" if the product has no state fee
-	Mark int    // the number of its footnote; 0 for none
+	// Name is Who, with the fee if another line has the same name. It is empty if the product has
+	// no state fee.
+	Name string
+	// Mark is the number of the footnote, zero if the line has none.
+	Mark int
 }
 
-// Title names the line and refers to its footnote: "annual report, DE LLC [1]".
+// Title returns the name of the line with its footnote, such as "annual report, DE LLC [1]".
 func (l SummaryLine) Title() string {
 	title := strings.TrimSuffix(l.Product.Title()+", "+l.Name, ", ")
 	if l.Mark == 0 {
@@ -40,19 +44,19 @@ func (l SummaryLine) Title() string {
 	return fmt.Sprintf("%s [%d]", title, l.Mark)
 }
 
-// Footnote says what an estimate rests on.
+// Footnote explains the basis of an estimate.
 type Footnote struct {
 	Number int
 	Text   string
 }
 
-// String is the footnote in one line: "[1] $300.00 each; …".
+// String returns the footnote in one line, such as "[1] $300.00 each".
 func (f Footnote) String() string { return fmt.Sprintf("[%d] %s", f.Number, f.Text) }
 
-// feesChecked is when the built-in fees were read.
+// feesChecked is the month in which the built-in fees were read.
 const feesChecked = "Nov 2026"
 
-// Summary makes the table of a quote.
+// Summary returns the table of a quote.
 func (q BatchQuote) Summary() Summary {
 	s := Summary{Orders: q.Rows, Total: q.Total, Missing: q.Missing()}
 	numbers := make(map[string]int)
@@ -73,8 +77,8 @@ func (q BatchQuote) Summary() Summary {
 	return s
 }
 
-// addFeesToNames adds the fee to the names of lines that would otherwise have the
-// same name: the fee of a state may depend on the filing year.
+// addFeesToNames adds the fee to the names of lines that would otherwise have the same name. Two
+// lines can have the same name because the fee of a state may depend on the filing year.
 func (s *Summary) addFeesToNames() {
 	for i := range s.Lines {
 		l := &s.Lines[i]
@@ -86,7 +90,7 @@ func (s *Summary) addFeesToNames() {
 	}
 }
 
-// footnote says what the estimate of a kind rests on; "" for a cost that is known.
+// footnote explains the estimate of a kind. It is empty if the cost is known.
 func (k KindQuote) footnote() string {
 	var parts []string
 	switch {
@@ -118,8 +122,8 @@ func (k KindQuote) footnote() string {
 	return strings.Join(parts, "; ") + "."
 }
 
-// FeeText is the state's part of a line in words: "$24,000.00 estimated", "not
-// known", "none" for a product without a state fee.
+// FeeText returns the state's part of a line in words: "$24,000.00 estimated", "not known", or
+// "none" for a product without a state fee.
 func (k KindQuote) FeeText() string {
 	if !k.HasFee() {
 		return "none"
@@ -144,7 +148,7 @@ func feeText(c money.Cost, minimum bool) string {
 	return c.Amount.Dollars()
 }
 
-// ServiceText is the filing service's part of a line in words.
+// ServiceText returns the filing service's part of a line in words.
 func (k KindQuote) ServiceText() string {
 	if k.Free != "" && k.Service.IsZero() {
 		return k.Service.Amount.Dollars() + ", " + k.Free
@@ -152,7 +156,7 @@ func (k KindQuote) ServiceText() string {
 	return feeText(k.Service, false)
 }
 
-// TotalText is the known part of the total of a line.
+// TotalText returns the known part of a line's total.
 func (k KindQuote) TotalText() string { return totalText(k.Total()) }
 
 func totalText(c money.Cost) string {
@@ -162,16 +166,16 @@ func totalText(c money.Cost) string {
 	return c.Amount.Dollars()
 }
 
-// FeeSum is the sum of the state fees.
+// FeeSum returns the sum of the state fees.
 func (s Summary) FeeSum() string { return feeText(s.StateFee, false) }
 
-// ServiceSum is the sum of the service fees.
+// ServiceSum returns the sum of the service fees.
 func (s Summary) ServiceSum() string { return feeText(s.Service, false) }
 
-// TotalSum is the sum of both.
+// TotalSum returns the sum of the service fees and the state fees.
 func (s Summary) TotalSum() string { return totalText(s.Total) }
 
-// Headline names the total: "Total", "Estimated total", "Total without some fees".
+// Headline returns the name of the total, such as "Total" or "Estimated total".
 func (s Summary) Headline() string {
 	switch {
 	case s.Total.IsUnknown():
@@ -182,7 +186,8 @@ func (s Summary) Headline() string {
 	return "Total"
 }
 
-// Subscription says what annual reports begin; "" if there is none.
+// Subscription describes the subscriptions that annual reports begin. It is empty if the batch has
+// no annual report.
 func (s Summary) Subscription() string {
 	if !slices.ContainsFunc(s.Lines, func(l SummaryLine) bool { return l.Product == filing.AnnualReport }) {
 		return ""
@@ -190,8 +195,7 @@ func (s Summary) Subscription() string {
 	return "An annual report begins a yearly subscription: later reports are filed and charged until it is canceled."
 }
 
-// CountText says how many orders there are, and how many filings where an order has
-// several.
+// CountText returns the number of orders, and the number of filings if an order has several.
 func (s Summary) CountText() string {
 	orders := text.Count(s.Orders, "order")
 	if s.Filings == s.Orders {
