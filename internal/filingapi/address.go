@@ -7,9 +7,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// CompleteAddress completes the address of a filing service as people copy it. The
-// version is part of the address. A filing service on this machine is a sandbox, which
-// has no certificate.
+// CompleteAddress completes the address of a filing service that a person copied. It adds the
+// version, which is part of the address. A filing service on this machine is a sandbox, which has
+// no certificate.
 func CompleteAddress(text string) string {
 	text = strings.TrimRight(strings.TrimSpace(text), "/")
 	if text != "" && !strings.Contains(text, "://") {

@@ -13,8 +13,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// statusKinds gives the statuses that have a meaning of their own.
-// Source: spec section 7 for 402 and 409; the rest is an Assumption.
+// statusKinds are the kinds of the statuses that have a specific meaning.
+// Source: spec section 7 for 402 and 409. The others are an Assumption.
 var statusKinds = map[int]filing.AnswerKind{
 	http.StatusUnauthorized:       filing.KeyRefused,
 	http.StatusPaymentRequired:    filing.NoFunds,
@@ -23,9 +23,8 @@ var statusKinds = map[int]filing.AnswerKind{
 	http.StatusServiceUnavailable: filing.Busy,
 }
 
-// kind decides what kind of answer an outcome is. The caller that reads a 2xx
-// finds out that it cannot be read, and the caller that knows the order that a 409
-// names one of its products.
+// kind returns the kind of an outcome by its status. The caller that reads a 2xx detects that it is
+// unreadable. The caller that knows the order detects that a 409 names one of its products.
 func (o outcome) kind() filing.AnswerKind {
 	if o.err != nil {
 		if o.written {
@@ -44,13 +43,13 @@ func (o outcome) kind() filing.AnswerKind {
 	case 5:
 		return filing.ServerError
 	default:
-		return filing.Unreadable // 1xx, 3xx: no redirect is followed
+		return filing.Unreadable // 1xx or 3xx, because redirects are not followed
 	}
 }
 
-// boughtKind is kind for a request that buys or creates. A 503 with Retry-After
-// is the service's own, before it looked at the request; one without it may be a
-// gateway's, and the order may have been made behind it.
+// boughtKind is kind for a request that buys or creates. The service itself sends a 503 with
+// Retry-After, before it processes the request. A 503 without it may come from a gateway although
+// the service made the order.
 func (o outcome) boughtKind() filing.AnswerKind {
 	if o.err == nil && o.status == http.StatusServiceUnavailable && o.header.Get("Retry-After") == "" {
 		return filing.ServerError
@@ -58,9 +57,8 @@ func (o outcome) boughtKind() filing.AnswerKind {
 	return o.kind()
 }
 
-// message is the outcome in words: the filing service's, else those of its status
-// line, else a description of the network's failure, with its own text as the
-// detail.
+// message describes the outcome with the filing service's message, the status line or a description
+// of the network error. The text of the network error is the detail.
 func (c *Client) message(o outcome) (text, detail string) {
 	switch {
 	case o.err != nil && o.written:
@@ -77,8 +75,8 @@ func (c *Client) message(o outcome) (text, detail string) {
 	return statusLine(o.status), ""
 }
 
-// unreadable is the message of a 2xx whose body is not what it must be; err may be
-// nil.
+// unreadable returns the message of a 2xx whose body is invalid. lacks names the missing part if
+// err is nil.
 func (c *Client) unreadable(o outcome, err error, lacks string) (text, detail string) {
 	text = "the filing service answered " + statusLine(o.status)
 	if err == nil {
@@ -95,8 +93,8 @@ func statusLine(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// errorText finds the message in an error body: message, error, error.message or
-// errors[].message. Assumption: only that there is a message is shown.
+// errorText finds the message in an error body under message, error, error.message or
+// errors[].message. Assumption: the spec shows only that there is a message.
 func errorText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -119,13 +117,14 @@ func errorText(v any) string {
 	return ""
 }
 
-const maxMessage = 400 // runes; a cell that a person reads
+// maxMessage is in runes, so that a message fits in a cell.
+const maxMessage = 400
 
-// passShape is a name and password in an address, such as a proxy's.
+// passShape matches the user name and password in an address, such as a proxy's.
 var passShape = regexp.MustCompile(`://[^/?#\s"]*@`)
 
-// clean makes foreign text safe for ledgers, logs and cells: no control characters,
-// no key, nothing of the shape of an SSN, no password of an address, and a limit.
+// clean makes foreign text safe for ledgers, logs and cells. It removes control characters, the
+// key, anything that looks like an SSN and the password of an address, and limits the length.
 func (c *Client) clean(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
@@ -141,8 +140,8 @@ func (c *Client) clean(text string) string {
 
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the header in either form, seconds or a date; 0 where it is
-// missing or invalid.
+// retryAfter returns the Retry-After header, which has seconds or a date. It is zero if the header
+// is missing or invalid.
 func (o outcome) retryAfter() time.Duration {
 	text := strings.TrimSpace(o.header.Get("Retry-After"))
 	if text == "" {

@@ -13,13 +13,17 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// BreakerLimits are those of the order breaker: after a number of failures in a
-// row nothing is sent for a while, and then one request at a time. Orders, and
-// creations of companies, are also counted separately: see circuit.
+// BreakerLimits configures the order breaker. After a number of consecutive failures it sends
+// nothing for a while, then one request at a time. It also counts orders and creations of companies
+// separately. See circuit.
 type BreakerLimits struct {
-	Failures int           // in a row; 0: 10
-	Open     time.Duration // how long nothing is sent; 0: 2 s
-	Longest  time.Duration // how long no order is sent while one after the other fails; 0: 5 min
+	// Failures is the number of consecutive failures that opens the breaker. The default is 10.
+	Failures int
+	// Open is how long nothing is sent. The default is 2 s.
+	Open time.Duration
+	// Longest limits the pause between single orders while each of them fails. The default is 5
+	// min.
+	Longest time.Duration
 }
 
 var (
@@ -28,24 +32,31 @@ var (
 	errCallerLeft = errors.New("the caller left")
 )
 
-// BreakerState is why the order breaker sends no order; the zero value while orders
-// are sent side by side.
+// BreakerState is why the order breaker sends no order. It is zero while the breaker is closed and
+// orders are sent in parallel.
 type BreakerState struct {
-	Since      time.Time // when the breaker opened; zero: it is closed
-	Until      time.Time // when the next single order goes; in the past while that is under way
-	OrdersOnly bool      // other requests are answered
+	// Since is when the breaker opened. It is zero if the breaker is closed.
+	Since time.Time
+	// Until is when the next single order may be sent. It is in the past while that order is in
+	// flight.
+	Until time.Time
+	// OrdersOnly reports whether the service answers other requests.
+	OrdersOnly bool
 }
 
-// orderBreaker is the client's one breaker. It keeps a state for all requests,
-// and one for each kind of request that must not be sent twice: a service that
-// fails for orders alone still answers look-ups, which close the first.
+// orderBreaker is the client's only breaker. It keeps a state for all requests and one for each
+// kind of request that must not be repeated. The separate states are necessary because a service
+// that fails only for orders still answers lookups, which close the first state.
 type orderBreaker struct {
-	requests  *gobreaker.TwoStepCircuitBreaker[struct{}]
-	orders    *circuit
-	creations *circuit // of companies
+	requests *gobreaker.TwoStepCircuitBreaker[struct{}]
+	orders   *circuit
+	// creations counts the creations of companies.
+	creations *circuit
 
-	mu     sync.Mutex   // not held while requests is asked, which calls changed
-	outage BreakerState // of all requests
+	// mu must not be held during calls of requests, because they call changed.
+	mu sync.Mutex
+	// outage is the state of all requests.
+	outage BreakerState
 	open   time.Duration
 }
 
@@ -69,8 +80,8 @@ func newOrderBreaker(limits BreakerLimits) *orderBreaker {
 	return b
 }
 
-// changed notes a new state of the breaker of all requests. Once it has opened,
-// orders and creations go one at a time until one is answered.
+// changed records a new state of the breaker for all requests. After it opens, orders and creations
+// are sent one at a time until one is answered.
 func (b *orderBreaker) changed(state gobreaker.State) {
 	now := time.Now()
 	b.mu.Lock()
@@ -90,7 +101,7 @@ func (b *orderBreaker) changed(state gobreaker.State) {
 	}
 }
 
-// current is why no order is sent now.
+// current returns why no order is sent now.
 func (b *orderBreaker) current() BreakerState {
 	b.mu.Lock()
 	state := b.outage
@@ -101,9 +112,8 @@ func (b *orderBreaker) current() BreakerState {
 	return state
 }
 
-// health is what an outcome says of the service: nil for a healthy one. A
-// refusal of any kind is healthy, and so is a busy service, whose Retry-After
-// is obeyed instead.
+// health returns nil if an outcome shows a healthy service. A refusal of any kind is healthy. So is
+// a busy service, because the client obeys its Retry-After.
 func (o outcome) health(caller context.Context) error {
 	switch {
 	case o.status == http.StatusServiceUnavailable:
@@ -119,7 +129,7 @@ func (o outcome) health(caller context.Context) error {
 	}
 }
 
-// State is the order breaker's: "closed", "half-open" or "open".
+// State returns the state of the order breaker: "closed", "half-open" or "open".
 func (c *Client) State() string {
 	switch state := c.breaker.current(); {
 	case state.Since.IsZero():
@@ -130,14 +140,14 @@ func (c *Client) State() string {
 	return "half-open"
 }
 
-// BreakerState is why the order breaker sends no order now. Asking it costs nothing: a
-// caller asks before it announces an order that would not leave.
+// BreakerState returns why the order breaker sends no order now. It sends no request, so callers
+// can check it before they record an intent that the breaker would reject.
 func (c *Client) BreakerState() BreakerState { return c.breaker.current() }
 
-// recovered reports whether orders may be sent. After an outage an order is
-// never the first request to find out, for it would end uncertain where the
-// service still fails: a harmless look at the organization goes first. A single
-// trial order has a look of its own, because no other request may detect the outage.
+// recovered reports whether orders may be sent. After an outage an order is never the first
+// request, because it would become uncertain if the service still fails. recovered requests the
+// organization first, which has no effect. It does so before every single trial order, because no
+// other request may detect the outage.
 func (c *Client) recovered(ctx context.Context, single bool) bool {
 	if !single && c.breaker.requests.State() == gobreaker.StateClosed {
 		return true
@@ -146,7 +156,7 @@ func (c *Client) recovered(ctx context.Context, single bool) bool {
 	return look.err == nil && look.status < 500 && c.breaker.requests.State() == gobreaker.StateClosed
 }
 
-// once sends what must not be sent twice, where the breaker lets it through.
+// once sends a request that must not be repeated if the breaker admits it.
 func (c *Client) once(ctx context.Context, k *circuit, send func() filing.Answer) filing.Answer {
 	answer := filing.Answer{Kind: filing.NotSent, Message: errOpen.Error()}
 	done, single, allowed := k.allow(time.Now())
@@ -158,27 +168,31 @@ func (c *Client) once(ctx context.Context, k *circuit, send func() filing.Answer
 		k.postpone(time.Now())
 		return answer
 	}
-	answer.Kind = filing.NoAnswer // until there is one, whatever happens
+	answer.Kind = filing.NoAnswer // in case send panics
 	answer = send()
 	return answer
 }
 
-// circuit is the order breaker's state for one kind of request. After so many
-// failures in a row, or an outage of everything, requests of the kind go one at
-// a time; while these fail, the time between them doubles. An answer that can be
-// trusted closes it.
+// circuit is the order breaker's state for one kind of request. After a number of consecutive
+// failures, or an outage of all requests, requests of the kind are sent one at a time. The pause
+// between them doubles while they fail. A conclusive answer closes the circuit.
 type circuit struct {
 	limits BreakerLimits
 
-	mu     sync.Mutex
-	failed int           // in a row, of those sent side by side
-	since  time.Time     // when it opened
-	wait   time.Duration // between one and the next; 0: they are sent side by side
-	next   time.Time     // when the next one may be sent
-	out    bool          // it is under way
+	mu sync.Mutex
+	// failed counts consecutive failures of parallel requests.
+	failed int
+	// since is when the circuit opened.
+	since time.Time
+	// wait is the pause between single requests. Zero means that requests are sent in parallel.
+	wait time.Duration
+	// next is when the next single request may be sent.
+	next time.Time
+	// out reports whether the single request is in flight.
+	out bool
 }
 
-// trip lets requests of the kind through one at a time from now on.
+// trip makes requests of the kind go one at a time.
 func (k *circuit) trip(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -191,8 +205,8 @@ func (k *circuit) tripLocked(now time.Time) {
 	}
 }
 
-// allow reports whether a request may be sent and whether it is a single trial. Callers
-// pass the answer to done.
+// allow reports whether a request may be sent and whether it is a single trial. Callers pass the
+// answer to done.
 func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind), single, allowed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -206,15 +220,14 @@ func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind),
 	return k.recordSingle, true, true
 }
 
-// postpone makes the next single request wait as long as this one did, because the
-// service still fails.
+// postpone delays the next single request by the current pause, because the service still fails.
 func (k *circuit) postpone(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.next = now.Add(k.wait)
 }
 
-// recordParallel counts the answer to one request among others.
+// recordParallel counts the answer to one of several parallel requests.
 func (k *circuit) recordParallel(now time.Time, kind filing.AnswerKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -229,13 +242,13 @@ func (k *circuit) recordParallel(now time.Time, kind filing.AnswerKind) {
 	}
 }
 
-// recordSingle counts the answer to the one request that was let through.
+// recordSingle counts the answer to a single request.
 func (k *circuit) recordSingle(now time.Time, kind filing.AnswerKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.out = false
 	switch {
-	case kind == filing.NotSent, kind == filing.Busy: // it says nothing of the next
+	case kind == filing.NotSent, kind == filing.Busy: // shows nothing about the next request
 	case kind.Lost():
 		k.wait = min(2*k.wait, max(k.limits.Longest, k.limits.Open))
 		k.next = now.Add(k.wait)

@@ -26,19 +26,26 @@ type Limiter interface {
 	Wait(ctx context.Context) error
 }
 
-// Config sets a client up.
+// Config configures a client.
 type Config struct {
-	BaseURL     string        // with the version: https://api.example.com/v1
-	Key         string        // sk_test_… or sk_live_…
-	Live        bool          // allows a live key
-	Timeout     time.Duration // of a whole request, its answer read; 0: 30 s
-	Concurrency int           // requests in flight that find an open connection; 0: 32
-	UserAgent   string        // empty: bulkfiling
-	Limiter     Limiter       // nil: no limit
-	Breaker     BreakerLimits
+	// BaseURL includes the version, such as https://api.example.com/v1.
+	BaseURL string
+	// Key begins with sk_test_ or sk_live_.
+	Key string
+	// Live allows a live key.
+	Live bool
+	// Timeout limits a whole request, including the reading of its answer. The default is 30 s.
+	Timeout time.Duration
+	// Concurrency is the number of idle connections kept for parallel requests. The default is 32.
+	Concurrency int
+	// UserAgent is "bulkfiling" by default.
+	UserAgent string
+	// Limiter is optional.
+	Limiter Limiter
+	Breaker BreakerLimits
 
-	// Transport replaces the client's own, in tests. Every failure of it other than
-	// a failure to dial counts as a request that was written.
+	// Transport replaces the client's transport in tests. All its errors except failures to dial
+	// count as errors of a written request.
 	Transport http.RoundTripper
 }
 
@@ -48,29 +55,31 @@ const (
 	maxBody            = 1 << 20
 	maxHeader          = 64 << 10
 
-	// idleTimeout is shorter than that of the servers in wide use, the shortest of
-	// which is 5 s. An order written to a connection that the other side has just
-	// closed is uncertain; so the client closes it first.
+	// idleTimeout is shorter than the idle timeout of common servers, the shortest of which is 5 s.
+	// An order written to a connection that the server has just closed is uncertain, so the client
+	// closes the connection first.
 	idleTimeout = 4 * time.Second
 )
 
-// Client sends requests to the filing service. It is safe for concurrent use; a
-// process has one.
+// Client sends requests to the filing service. It is safe for concurrent use. A process has one.
 type Client struct {
-	base            string // without the trailing slash
-	key             string
-	userAgent       string
-	timeout         time.Duration
-	limiter         Limiter
-	breaker         *orderBreaker
-	transport       http.RoundTripper
-	customTransport bool // it does not count the bytes that it wrote
+	// base has no trailing slash.
+	base      string
+	key       string
+	userAgent string
+	timeout   time.Duration
+	limiter   Limiter
+	breaker   *orderBreaker
+	transport http.RoundTripper
+	// customTransport reports whether the transport does not count the bytes that it writes.
+	customTransport bool
 
-	lastError atomic.Pointer[string] // why the last request was not answered; nil where it was
+	// lastError is why the last request was not answered, nil if it was.
+	lastError atomic.Pointer[string]
 }
 
-// LastError is why the filing service does not answer, in plain words and the
-// network's own; "" where it answered the last request.
+// LastError returns why the filing service did not answer the last request, in plain words and with
+// the text of the network error. It is empty if the service answered.
 func (c *Client) LastError() string {
 	if why := c.lastError.Load(); why != nil {
 		return *why
@@ -78,7 +87,7 @@ func (c *Client) LastError() string {
 	return ""
 }
 
-// noteError keeps why a request was not answered.
+// noteError records why a request was not answered.
 func (c *Client) noteError(ctx context.Context, o outcome) {
 	switch o.health(ctx) {
 	case errUnhealthy:
@@ -92,14 +101,14 @@ func (c *Client) noteError(ctx context.Context, o outcome) {
 	}
 }
 
-// String names the service and never the key.
+// String returns the name of the service without the key.
 func (c *Client) String() string { return "filing service at " + c.base }
 
 // GoString keeps the key out of %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// New checks the configuration and returns a client. It connects to nothing.
-// No error of it holds the key.
+// New validates the configuration and returns a client. It opens no connection. Its errors never
+// contain the key.
 func New(cfg Config) (*Client, error) {
 	base, err := checkBase(cfg.BaseURL, strings.HasPrefix(cfg.Key, livePrefix))
 	if err != nil {
@@ -124,23 +133,22 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the connections that are not in use.
+// Close closes idle connections.
 func (c *Client) Close() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// The prefixes of keys: those of the second spend real money.
+// The prefixes of keys. Keys with livePrefix spend real money.
 // Source: spec section 5, rule 2.
 const (
 	testPrefix = "sk_test_"
 	livePrefix = "sk_live_"
 )
 
-// checkBase returns the base address without its trailing slash. A live key
-// leaves the machine only under TLS; a test key may go to a sandbox in the next
-// container.
+// checkBase returns the base address without its trailing slash. A live key is sent to another
+// machine only over TLS. A test key may be sent over plain HTTP to a sandbox in another container.
 // Source: spec section 9 (the version is part of the address).
 func checkBase(base string, live bool) (string, error) {
 	if base == "" {
@@ -166,7 +174,7 @@ func checkBase(base string, live bool) (string, error) {
 	return u.String(), nil
 }
 
-// checkKey refuses what cannot be a key, and a live key that was not asked for.
+// checkKey rejects an invalid key, and a live key unless live is set.
 // Source: spec section 5, rule 2 (the prefixes).
 func checkKey(key string, live bool) error {
 	switch {
@@ -184,9 +192,9 @@ func checkKey(key string, live bool) error {
 	return nil
 }
 
-// newTransport returns a transport of HTTP/1.1 only. Over HTTP/2 all orders in
-// flight would share a connection, whose loss leaves every one of them uncertain,
-// and its streams are repeated by rules of their own.
+// newTransport returns a transport that uses only HTTP/1.1. With HTTP/2, all in-flight orders would
+// share a connection, and its loss would make all of them uncertain. HTTP/2 also repeats streams by
+// rules that this client does not control.
 func newTransport(concurrency int) *http.Transport {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
@@ -210,18 +218,21 @@ func newTransport(concurrency int) *http.Transport {
 	}
 }
 
-// outcome is the result of one request: either err, or a status with a body.
+// outcome is the result of one request. It has either err or a status with a body.
 type outcome struct {
-	written bool  // a byte of the request may have left
-	err     error // no status line came
-	status  int
-	header  http.Header
-	body    []byte
-	bodyErr error // the body is not whole
+	// written reports whether a byte of the request may have been sent.
+	written bool
+	// err is set if no status line was received.
+	err    error
+	status int
+	header http.Header
+	body   []byte
+	// bodyErr is set if the body is incomplete.
+	bodyErr error
 }
 
-// do sends one request, once. payload is nil for a GET. Waiting for the limiter
-// does not count against the time-out.
+// do sends one request once. payload is nil if the method is GET. The timeout does not include the wait for
+// the limiter.
 func (c *Client) do(ctx context.Context, method, path string, payload any) outcome {
 	var body []byte
 	if payload != nil {
@@ -231,7 +242,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 		}
 	}
 	if c.breaker.requests.State() == gobreaker.StateOpen {
-		return outcome{err: errOpen} // before the limiter: a token would be wasted
+		return outcome{err: errOpen} // checked before the limiter, to save a token
 	}
 	if c.limiter != nil {
 		if err := c.limiter.Wait(ctx); err != nil {
@@ -262,9 +273,9 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 		return outcome{err: err}
 	}
 	if body != nil {
-		// Without GetBody the transport has no second copy to send: it repeats
-		// a request with a body neither on a connection that died nor, were
-		// there an idempotency header, after bytes were written.
+		// Without GetBody the transport has no second copy of the body. It therefore never repeats
+		// a request, neither on a lost connection nor, for a request with an idempotency header,
+		// after bytes were written.
 		request.Body = io.NopCloser(bytes.NewReader(body))
 		request.ContentLength = int64(len(body))
 		request.Header.Set("Content-Type", "application/json")
@@ -273,9 +284,9 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 	request.Header.Set("User-Agent", c.userAgent)
 	request.Header.Set("X-Api-Key", c.key)
 
-	// Assumption: what a redirect means for an order is not shown; none is followed.
-	// The transport is used bare, without http.Client: that would follow
-	// redirects and put addresses, with e-mails in them, into its errors.
+	// Assumption: the spec does not show how the service uses a redirect for an order, so none is
+	// followed. An http.Client is not used, because it would follow redirects and include
+	// addresses, which can contain emails, in its errors.
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
 		return outcome{err: causeOf(ctx, err), written: wire.written() || c.customTransport && !failedToDial(err)}
@@ -283,21 +294,21 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 	defer response.Body.Close()
 	o := outcome{written: true, status: response.StatusCode, header: response.Header}
 	if o.status < 200 {
-		return o // 101: the connection is no longer HTTP, and there is no body
+		return o // status 101, which has no body because the connection is no longer HTTP
 	}
 	o.body, o.bodyErr = readBody(response.Body)
 	o.bodyErr = causeOf(ctx, o.bodyErr)
 	return o
 }
 
-// timeoutError is the client's own time-out. It is a context.DeadlineExceeded.
+// timeoutError is the client's timeout. It matches context.DeadlineExceeded.
 type timeoutError time.Duration
 
 func (d timeoutError) Error() string   { return fmt.Sprintf("%s have passed", time.Duration(d)) }
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
 
-// causeOf prefers the reason why the context ended to the error that its end caused
-// on the connection.
+// causeOf returns the cause of the context's end, if it has ended, instead of the resulting error
+// of the connection.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -313,9 +324,8 @@ func readBody(r io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// decode reads the body as JSON. A field of an unexpected type is left empty
-// and is no error: what the rest says still counts. A field that is not known
-// is ignored.
+// decode decodes the JSON body. It leaves a field of an unexpected type empty without an error,
+// because the other fields are still valid. It ignores unknown fields.
 func (o outcome) decode(v any) error {
 	if o.bodyErr != nil {
 		return o.bodyErr
@@ -327,7 +337,7 @@ func (o outcome) decode(v any) error {
 	return err
 }
 
-// segment makes an id fit for a path.
+// segment escapes an ID for a path.
 func segment(id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
 		return "", fmt.Errorf("%q is not an id", id)

@@ -9,8 +9,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Company looks a company up by its id or its slug. It returns ErrOtherCompany if the answer to an id has
-// another one: the companies were merged, or the answer was mixed up on its way.
+// Company looks up a company by its ID or slug. It returns ErrOtherCompany if the answer to an ID
+// has another ID, because the companies were merged or the answer belongs to another request.
 // Source: spec section 4, GET /companies/{companyIdOrSlug}.
 func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, error) {
 	const op = "look up company"
@@ -21,10 +21,8 @@ func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, 
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
 }
 
-// UpdateCompany changes the fields that are set in change, and no other. It may
-// be sent again.
-// Source: spec section 4, PATCH; that any field of Company may be in its body
-// is an Assumption.
+// UpdateCompany changes only the fields that are set in change. It may be repeated.
+// Source: spec section 4, PATCH. Assumption: its body may have any field of Company.
 func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
 	const op = "update company"
 	id, err := segment(idOrSlug)
@@ -40,7 +38,7 @@ func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change fili
 			cause:   err,
 		}
 	}
-	change.ID = "" // it is in the path
+	change.ID = "" // the path has it
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodPatch, "/companies/"+id, change))
 }
 
@@ -71,9 +69,9 @@ func empty(c filing.Company) bool {
 		c.PrincipalAddress == nil && c.MailingAddress == nil && len(c.Officers) == 0
 }
 
-// CreateCompany creates a company, once. Every outcome is an answer, as for an
-// order, because the filing service has no guard against a second creation.
-// CompanyID is set where the company was created.
+// CreateCompany creates a company once. Every outcome is an answer, as for an order, because the
+// filing service does not guard against a second creation. CompanyID is set if the company was
+// created.
 //
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
@@ -82,7 +80,7 @@ func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) f
 	})
 }
 
-// creationAnswer reads the answer to a creation.
+// creationAnswer returns the answer to a creation.
 func (c *Client) creationAnswer(o outcome) filing.Answer {
 	a := filing.Answer{Kind: o.boughtKind(), Status: o.status}
 	switch a.Kind {

@@ -1,12 +1,11 @@
-// Package filingapi is the HTTP client of the filing service: one file per
-// resource, and one place, answer.go, that decides what an answer means.
+// Package filingapi is the HTTP client of the filing service. It has one file per resource. The
+// file answer.go alone interprets answers.
 //
-// An order costs money and the filing service takes no idempotency key, so the
-// client is built around one question: may the service have seen the request?
-// wire.go answers it. Nothing in this package sends a request twice: there is no
-// retry loop, no redirect is followed, and the transport has no copy of a body to
-// send again. Callers decide what is tried again.
+// An order costs money and the filing service accepts no idempotency key. The client must therefore
+// know whether the service may have received a request, which wire.go determines. Nothing in this
+// package sends a request twice. It has no retry loop, follows no redirect, and its transport has
+// no copy of a body to send again. Callers decide about retries.
 //
-// breaker.go has the one order breaker: while the filing service fails, orders
-// are held, and then go one at a time.
+// The file breaker.go has the only order breaker. While the filing service fails, it holds orders
+// back and then sends them one at a time.
 package filingapi

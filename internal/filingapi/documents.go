@@ -5,17 +5,20 @@ import (
 	"time"
 )
 
-// Download is where a document can be had for the next hour. The link needs no
-// key: anyone with the link can read the document. Source: spec section 8 for the hour.
+// Download is a link to a document that is valid for one hour. The link needs no key, so anyone who
+// has it can read the document. Source: spec section 8 for the hour.
 type Download struct {
-	URL       string
-	Name      string    // of the file; empty where the filing service does not say
-	Type      string    // the document's; empty where the filing service does not say
-	ExpiresAt time.Time // zero where the filing service does not say
+	URL string
+	// Name is the file name, empty if unknown.
+	Name string
+	// Type is the document type, empty if unknown.
+	Type string
+	// ExpiresAt is zero if unknown.
+	ExpiresAt time.Time
 }
 
-// The fields of a download that are looked for, folded, the likelier first.
-// Assumption: none of them is shown.
+// The possible fields of a download, folded and sorted by likelihood.
+// Assumption: the spec shows no field.
 var (
 	downloadNames = []string{"downloadurl", "downloadlink", "url", "signedurl", "presignedurl", "fileurl", "link",
 		"href"}
@@ -24,8 +27,8 @@ var (
 	expiryNames = []string{"expiresat", "urlexpiresat", "expires", "expiry", "expiration"}
 )
 
-// Document asks for a fresh download link of a document (doc_<id>). Each call
-// makes a new one. Source: spec section 4, GET /documents/{documentId}.
+// Document requests a new download link of a document (doc_<id>). Each call creates one.
+// Source: spec section 4, GET /documents/{documentId}.
 func (c *Client) Document(ctx context.Context, id string) (Download, error) {
 	var answer any
 	var d Download
@@ -37,6 +40,6 @@ func (c *Client) Document(ctx context.Context, id string) (Download, error) {
 		return Download{}, err
 	}
 	d.Name, d.Type = findText(answer, fileNames...), findText(answer, typeNames...)
-	d.ExpiresAt, _ = time.Parse(time.RFC3339, findText(answer, expiryNames...)) // what cannot be read is not told
+	d.ExpiresAt, _ = time.Parse(time.RFC3339, findText(answer, expiryNames...)) // zero if it cannot be read
 	return d, nil
 }

@@ -13,30 +13,42 @@ import (
 
 // The errors of calls other than orders. Test with errors.Is.
 var (
-	ErrNotFound    = errors.New("not found")
-	ErrKeyRefused  = errors.New("the API key was refused")
-	ErrBusy        = errors.New("the filing service is busy")             // see Error.RetryAfter
-	ErrUnavailable = errors.New("the filing service is not available")    // 5xx, network, breaker, garbage: try again
-	ErrConflict    = errors.New("conflicts with an existing record")      // 409
-	ErrRefused     = errors.New("the filing service refused the request") // any other 4xx
-	ErrLacking     = errors.New("the answer lacks what it must have")     // whole, and readable; an ErrUnavailable too
+	ErrNotFound   = errors.New("not found")
+	ErrKeyRefused = errors.New("the API key was refused")
+	// ErrBusy comes with Error.RetryAfter.
+	ErrBusy = errors.New("the filing service is busy")
+	// ErrUnavailable is a 5xx, a network error, an open breaker or an unreadable answer. Callers
+	// may try again.
+	ErrUnavailable = errors.New("the filing service is not available")
+	// ErrConflict is a 409.
+	ErrConflict = errors.New("conflicts with an existing record")
+	// ErrRefused is any other 4xx.
+	ErrRefused = errors.New("the filing service refused the request")
+	// ErrLacking is a complete and readable answer without a required field. It matches
+	// ErrUnavailable too.
+	ErrLacking = errors.New("the answer lacks what it must have")
 
-	// ErrOtherCompany is an answer for another company than the one whose ID was asked for. It is an
+	// ErrOtherCompany is an answer for another company than the requested one. It matches
 	// ErrRefused too.
 	ErrOtherCompany = errors.New("the answer is for another company")
 )
 
-// ErrUncertain matches an error beside its kind: the request was sent and no
-// trustworthy answer came, so that its change may have been made.
+// ErrUncertain matches an error in addition to its kind. The request was sent and got no conclusive
+// answer, so its change may have been made.
 var ErrUncertain = errors.New("sent, but the filing service did not confirm it")
 
-// Error is a call that failed.
+// Error is a failed call.
 type Error struct {
-	Op         string // look up company
-	ID         string // what it was about; may be empty
-	Status     int    // HTTP status; 0 where there was none
-	Message    string // the filing service's words, or a description of the network's failure
-	Detail     string // the network's own text; empty where it is the message
+	// Op is the operation, such as "look up company".
+	Op string
+	// ID is the subject of the operation. It may be empty.
+	ID string
+	// Status is the HTTP status, zero without a response.
+	Status int
+	// Message is the filing service's message, or our description of a network error.
+	Message string
+	// Detail is the network error itself if Message describes it.
+	Detail     string
 	RetryAfter time.Duration
 
 	kind      error
@@ -59,15 +71,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d)", text, e.Status)
 }
 
-// Is matches the Err… values.
+// Is reports whether target is the error's kind, or is ErrUncertain and the outcome is uncertain.
 func (e *Error) Is(target error) bool {
 	return target == e.kind || target == ErrUncertain && e.uncertain
 }
 
-// Unwrap gives the network's error, for context.Canceled and the like.
+// Unwrap returns the network error, such as context.Canceled.
 func (e *Error) Unwrap() error { return e.cause }
 
-// errorKinds are the kinds of answers as errors of calls that cost nothing.
+// errorKinds are the errors of the kinds of answers, for calls that cost nothing.
 var errorKinds = map[filing.AnswerKind]error{
 	filing.NotSent:     ErrUnavailable,
 	filing.NoAnswer:    ErrUnavailable,
@@ -79,8 +91,8 @@ var errorKinds = map[filing.AnswerKind]error{
 	filing.Refused:     ErrRefused,
 }
 
-// decodeInto returns the error of a failed outcome, and decodes a good one into v;
-// whole reports whether v has what it must.
+// decodeInto returns the error of a failed outcome, and otherwise decodes the outcome into v. whole
+// reports whether v has its required fields.
 func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) error {
 	if err := c.errorOf(op, id, o); err != nil {
 		return err
@@ -108,7 +120,7 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 	}
 }
 
-// get looks up something by its id, as decodeInto reads it.
+// get looks up a resource by its ID and decodes it as decodeInto does.
 func (c *Client) get(ctx context.Context, op, path, id string, v any, whole func() bool) error {
 	escaped, err := segment(id)
 	if err != nil {
@@ -117,8 +129,7 @@ func (c *Client) get(ctx context.Context, op, path, id string, v any, whole func
 	return c.decodeInto(op, id, c.do(ctx, http.MethodGet, path+escaped, nil), v, whole)
 }
 
-// errorOf returns the error of a failed outcome; nil for a good one, whatever its
-// body has.
+// errorOf returns the error of a failed outcome. It returns nil if the status is 2xx, with any body.
 func (c *Client) errorOf(op, id string, o outcome) error {
 	kind := o.kind()
 	if kind == filing.Accepted {
@@ -141,7 +152,7 @@ func (c *Client) errorOf(op, id string, o outcome) error {
 	}
 	switch o.status {
 	case http.StatusNotFound:
-		e.kind = ErrNotFound // Assumption: the status of what is not found is not shown
+		e.kind = ErrNotFound // Assumption: the spec does not show the status of a missing resource
 	case http.StatusConflict:
 		e.kind = ErrConflict
 	}

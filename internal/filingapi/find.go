@@ -11,8 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// parse reads a body whose fields are not shown in the spec. Numbers stay the
-// text that they were.
+// parse decodes a body whose fields the spec does not show. Numbers keep their text.
 func (o outcome) parse() any {
 	dec := json.NewDecoder(bytes.NewReader(o.body))
 	dec.UseNumber()
@@ -23,8 +22,8 @@ func (o outcome) parse() any {
 	return v
 }
 
-// findText finds the text or the number under one of the names, which are folded
-// and the likelier first; outer objects count before inner ones.
+// findText finds the text or the number under one of the names, which are folded and sorted by
+// likelihood. Outer objects precede inner ones.
 func findText(v any, names ...string) string {
 	for level := []any{v}; len(level) > 0; {
 		var inside []any
@@ -47,7 +46,7 @@ func findText(v any, names ...string) string {
 	return ""
 }
 
-// textUnder is the text under one of the names in a single object.
+// textUnder returns the text under one of the names in a single object.
 func textUnder(v map[string]any, keys, names []string) string {
 	for _, name := range names {
 		for _, key := range keys {
@@ -72,8 +71,8 @@ func textOf(v any) string {
 	return ""
 }
 
-// findLink finds a web address in an answer: first under one of the names, which
-// are folded and the likelier first, then anywhere.
+// findLink finds a web address in an answer, first under one of the names, then anywhere. The names
+// are folded and sorted by likelihood.
 func findLink(v any, names []string) string {
 	switch v := v.(type) {
 	case string:

@@ -7,9 +7,9 @@ import (
 
 const magicLinkPath = "/auth/magic-link"
 
-// MagicLink returns a URL that signs the user into the company's dashboard for
-// seven days. Anyone with the link acts as that user: it is shown to the operator
-// only, and written only where the operator asks for it. Source: spec section 5, rule 4.
+// MagicLink returns a URL that signs the user in to the company's dashboard for seven days. Anyone
+// with the link acts as that user, so it is shown only to the operator, and written only at the
+// operator's request. Source: spec section 5, rule 4.
 func (c *Client) MagicLink(ctx context.Context, userID, companyID string) (string, error) {
 	body := struct {
 		UserID    string `json:"userId"`
@@ -25,6 +25,6 @@ func (c *Client) MagicLink(ctx context.Context, userID, companyID string) (strin
 	return link, err
 }
 
-// magicLinkNames are the fields that the link is looked for in first, folded.
-// Assumption: the field is not shown.
+// magicLinkNames are the first fields to search for the link, folded.
+// Assumption: the spec does not show the field.
 var magicLinkNames = []string{"url", "magiclink", "magiclinkurl", "link", "href"}

@@ -12,17 +12,20 @@ import (
 	"syscall"
 )
 
-// networkError is a way in which the network or an answer fails, in words for the
-// reader of a row's message.
+// networkError is a kind of network error or invalid answer, described for the reader of a row's
+// message.
 type networkError struct {
-	is     func(error) bool
-	unsent string // nothing of the request was sent
-	sent   string // it may have arrived, and no answer began
-	within string // an answer began; "the filing service answered 200 OK, but " stands before it
+	is func(error) bool
+	// unsent applies if no byte of the request was sent.
+	unsent string
+	// sent applies if the request may have arrived and no answer began.
+	sent string
+	// within applies if an answer began. It follows "the filing service answered 200 OK, but ".
+	within string
 }
 
-// networkErrors are told apart by the types of errors; the first that matches and
-// has words for the moment counts.
+// networkErrors are matched by the types of errors. The first match with a text for the phase of
+// the request applies.
 var networkErrors = []networkError{
 	{isError(context.Canceled),
 		"the request was canceled",
@@ -77,8 +80,7 @@ func isA[E error](err error) bool {
 	return is
 }
 
-// isTimeout is true of the client's own time-out and of the network's, such as that
-// of a handshake.
+// isTimeout reports a timeout of the client or of the network, such as a handshake timeout.
 func isTimeout(err error) bool {
 	late, is := errors.AsType[net.Error](err)
 	return is && late.Timeout() || errors.Is(err, context.DeadlineExceeded)
@@ -87,24 +89,23 @@ func isTimeout(err error) bool {
 func isTLS(err error) bool {
 	op, is := errors.AsType[*net.OpError](err)
 	return isA[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch) ||
-		is && (op.Op == "remote error" || op.Op == "local error") // an alert, of either side
+		is && (op.Op == "remote error" || op.Op == "local error") // a TLS alert of either side
 }
 
-// isBroken is true of a connection that was reset, by any of the system's numbers
-// for that.
+// isBroken reports a reset connection, with any of the system's error numbers for it.
 func isBroken(err error) bool {
 	op, is := errors.AsType[*net.OpError](err)
 	return is && (op.Op == "read" || op.Op == "write") || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
 }
 
-// isGarbled is true of an answer that is no HTTP or no JSON.
+// isGarbled reports an answer that is not valid HTTP or JSON.
 func isGarbled(err error) bool {
 	return isA[textproto.ProtocolError](err) || isA[*json.SyntaxError](err) || isA[*json.UnmarshalTypeError](err)
 }
 
-// describe returns an error in plain words, and its own text as the detail. An error
-// of no known kind is described by its own text.
+// describe returns an error in plain words, and the error's text as the detail. If no known kind
+// matches, it returns only the error's text.
 func (c *Client) describe(err error, at func(networkError) string) (text, detail string) {
 	detail = c.clean(err.Error())
 	for _, m := range networkErrors {

@@ -10,11 +10,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// PlaceOrder sends an order, once. Every outcome is an answer: filing.Fold says
-// what it means for the row.
+// PlaceOrder sends an order once. Every outcome is an answer, from which filing.Fold computes the
+// state of the row.
 //
-// The context should be one that Ctrl-C does not cancel: an order that is canceled
-// after it was written is uncertain. The client's own time-out ends the wait.
+// The context should not be canceled by Ctrl-C, because an order canceled after it was written is
+// uncertain. The client's timeout ends the wait.
 //
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
@@ -23,7 +23,7 @@ func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Ans
 	})
 }
 
-// orderAnswer reads the answer to an order.
+// orderAnswer returns the answer to an order.
 func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 	a := filing.Answer{Kind: o.boughtKind(), Status: o.status}
 	switch a.Kind {
@@ -33,8 +33,8 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 		a.RetryAfter = o.retryAfter()
 	case filing.Refused:
 		if o.status == http.StatusConflict && o.bodyErr != nil {
-			// Nothing was ordered, and the name of the duplicate item was cut off: the
-			// order is sent once more, as if it had never been sent.
+			// Nothing was ordered, but the name of the existing item was cut off. The order is sent
+			// again as if it had never been sent.
 			why, detail := c.describe(o.bodyErr, withinAnswer)
 			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean(
 				"the filing service refused it ("+statusLine(o.status)+
@@ -49,10 +49,10 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 	return a
 }
 
-// readAccepted reads the items of a 2xx. One order id is enough to know that the
-// order exists; without any, or for another company than the one in the order, it
-// is not known what was made. Source: spec section 2, Create-order response.
-// Assumption: that the items listed are all that was made is not shown.
+// readAccepted reads the items of a 2xx. One order ID proves that the order exists. Without an ID,
+// or with another company than the order's, the outcome is unknown.
+// Source: spec section 2, Create-order response. Assumption: the spec does not show that the listed
+// items are all that was made.
 func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
 	var made struct {
 		CompanyID string        `json:"companyId"`
@@ -88,8 +88,8 @@ func orderIDs(items []filing.Item) []string {
 	return ids
 }
 
-// conflict finds the product of the order that a 409 says is already there. A
-// product that is not in the order explains nothing.
+// conflict returns the product of the order that a 409 names as existing. It ignores a product that
+// is not in the order.
 func (c *Client) conflict(o outcome, order *filing.Order) (has filing.Product, ordered, ok bool) {
 	if o.status != http.StatusConflict {
 		return "", false, false

@@ -7,16 +7,18 @@ import (
 
 const organizationPath = "/organization"
 
-// Organization is what is read of the caller's own record. Source: spec section 2, Organization.
+// Organization has the fields that are read of the caller's organization.
+// Source: spec section 2, Organization.
 type Organization struct {
 	Name      string `json:"name"`
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
-	CreatedAt string `json:"createdAt"` // ISO 8601
+	// CreatedAt is in ISO 8601.
+	CreatedAt string `json:"createdAt"`
 }
 
-// Organization reads the organization that the key belongs to. It costs nothing
-// and changes nothing, so it also serves to ask whether the service answers.
+// Organization reads the organization that the key belongs to. The request costs nothing and
+// changes nothing, so it also serves as a health check.
 func (c *Client) Organization(ctx context.Context) (Organization, error) {
 	o := c.do(ctx, http.MethodGet, organizationPath, nil)
 	var org *Organization

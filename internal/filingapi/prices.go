@@ -8,8 +8,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Prices reads the part of the price list that orders are billed by. Amounts are the
-// decimal text of the answer, so that 103.75 is never a float. A missing amount is empty.
+// Prices reads the part of the price list that orders are billed by. Amounts are the decimal text
+// of the answer, so that 103.75 never becomes a float. A missing amount is empty.
 // Source: spec section 4, GET /organization/prices; section 2, Price.
 func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
 	var list struct {
@@ -37,8 +37,7 @@ func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
 	return prices, nil
 }
 
-// decimal is a JSON number's text, also where it is a string; anything else is
-// empty.
+// decimal returns the text of a JSON number or of a string. Any other value is empty.
 func decimal(raw json.RawMessage) string {
 	var n json.Number
 	if json.Unmarshal(raw, &n) != nil {

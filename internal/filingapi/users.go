@@ -7,7 +7,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// User looks a user up by id or by e-mail.
+// User looks up a user by ID or email.
 // Source: spec section 4, GET /users/{userIdOrEmail}.
 func (c *Client) User(ctx context.Context, idOrEmail string) (filing.User, error) {
 	var user filing.User
@@ -15,12 +15,12 @@ func (c *Client) User(ctx context.Context, idOrEmail string) (filing.User, error
 	return user, err
 }
 
-// CreateUser makes a user of a name, an e-mail and, optionally, a phone number.
-// ErrConflict says that the e-mail or the phone number is taken; after an
-// ErrUnavailable a look-up by e-mail tells whether the user was made.
+// CreateUser creates a user with a name, an email and optionally a phone number. It returns
+// ErrConflict if the email or the phone number is taken. After ErrUnavailable, a lookup by email
+// shows whether the user was created.
 // Source: spec section 4, POST /users; section 7.
 func (c *Client) CreateUser(ctx context.Context, user filing.User) (filing.User, error) {
-	user.ID = "" // the service gives it
+	user.ID = "" // the service assigns it
 	var made filing.User
 	o := c.do(ctx, http.MethodPost, "/users", user)
 	err := c.decodeInto("create user", user.Email, o, &made, func() bool { return made.ID != "" })

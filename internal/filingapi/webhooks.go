@@ -6,28 +6,29 @@ import (
 	"net/http"
 )
 
-// Endpoint is where the service delivers its events.
+// Endpoint is an address to which the service delivers its events.
 type Endpoint struct {
-	ID     string // empty where the service tells none
-	URL    string
-	Secret string // signs the deliveries; the service tells it this once
+	// ID is empty if the service does not return one.
+	ID  string
+	URL string
+	// Secret signs the deliveries. The service returns it only once.
+	Secret string
 	// Answer is the whole answer to the registration, on one line.
 	Answer json.RawMessage
 }
 
-// The fields of an endpoint that are looked for, folded, the likelier first.
-// Assumption: only that the secret is in the answer is shown.
+// The possible fields of an endpoint, folded and sorted by likelihood.
+// Assumption: the spec shows only that the answer has the secret.
 var (
 	endpointIDNames     = []string{"id", "endpointid", "webhookendpointid", "webhookid"}
 	endpointSecretNames = []string{"signingsecret", "secret", "webhooksecret", "endpointsecret", "signingkey",
 		"secretkey"}
 )
 
-// CreateEndpoint registers url for events of the types. The answer is the only
-// one that ever holds the signing secret: an error that is ErrUncertain may have
-// left an endpoint behind with an unknown secret, and the service shows no
-// way to list or delete it. An endpoint without a secret in its answer is
-// returned as it is, without an error: it is there.
+// CreateEndpoint registers url for events of the types. Its answer is the only one with the signing
+// secret. An error that is ErrUncertain may leave an endpoint with an unknown secret, and the
+// service shows no way to list or delete it. CreateEndpoint returns an endpoint without a secret,
+// and no error, if the answer has none, because the endpoint exists.
 // Source: spec section 4, POST /webhook-endpoints.
 func (c *Client) CreateEndpoint(ctx context.Context, url string, eventTypes []string) (Endpoint, error) {
 	body := struct {

@@ -8,32 +8,34 @@ import (
 	"sync/atomic"
 )
 
-// wire watches one request and knows whether a byte of it may have been sent.
+// wire observes one request and determines whether a byte of it may have been sent. Two conditions
+// together show that.
 //
-// Two signs together show that. The transport began to write the request: until
-// then, dialing, the TLS handshake and the CONNECT of a proxy are not the order.
-// And its connection took bytes since the request had it: a socket that the other
-// side has closed refuses them all. The first sign alone would make uncertain what
-// a dead connection never took; the second alone would count the alert that TLS
-// writes when a connection is closed.
+// First, the transport began to write the request. Dialing, the TLS handshake and the CONNECT of a
+// proxy come before that and are not part of the order. Second, the connection accepted bytes after
+// the request got it. A socket that the server has closed accepts none. With the first condition
+// alone, a request on a dead connection would be uncertain. The second condition alone would count
+// the alert that TLS writes when a connection is closed.
 //
-// Both are final when RoundTrip has returned an error, for over HTTP/1.1 the
-// transport waits for its writing to end before it returns one.
+// Both conditions are final when RoundTrip returns an error, because over HTTP/1.1 the transport
+// waits for its writes to end before it returns one.
 type wire struct {
-	began  atomic.Bool
-	conn   atomic.Pointer[countedConn]
-	before atomic.Int64 // bytes that the connection had taken before this request
+	began atomic.Bool
+	conn  atomic.Pointer[countedConn]
+	// before is the number of bytes that the connection accepted before this request.
+	before atomic.Int64
 }
 
 type mayKey struct{}
 
-// OnlyIf returns a context whose requests are written only if may returns true once they have a connection. What
-// it depends on may have ended while the request waited for the limiter, a dial or a handshake.
+// OnlyIf returns a context whose requests are written only if may returns true once they have a
+// connection. The reason for a request may have ended while it waited for the limiter, a dial or a
+// handshake.
 func OnlyIf(ctx context.Context, may func() bool) context.Context {
 	return context.WithValue(ctx, mayKey{}, may)
 }
 
-// watchWire returns a context whose request is watched.
+// watchWire returns a context whose request is observed.
 func watchWire(ctx context.Context) (context.Context, *wire) {
 	w := new(wire)
 	may, limited := ctx.Value(mayKey{}).(func() bool)
@@ -43,12 +45,12 @@ func watchWire(ctx context.Context) (context.Context, *wire) {
 				w.before.Store(conn.taken.Load())
 				w.conn.Store(conn)
 				if limited && !may() {
-					conn.Close() // under any TLS, whose alert would be a byte of its own
+					conn.Close() // below TLS, whose alert would count as a byte
 				}
 			}
 		},
-		// The first callback of a request that is being written; WroteHeaders comes
-		// only after bytes may have been sent.
+		// WroteHeaderField is the first callback of a written request. WroteHeaders comes only
+		// after bytes may have been sent.
 		WroteHeaderField: func(string, []string) { w.began.Store(true) },
 	}), w
 }
@@ -58,7 +60,7 @@ func (w *wire) written() bool {
 	return w.began.Load() && (conn == nil || conn.taken.Load() != w.before.Load())
 }
 
-// countedConn counts the bytes that the network took.
+// countedConn counts the bytes that the network accepted.
 type countedConn struct {
 	net.Conn
 	taken atomic.Int64
@@ -70,7 +72,7 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// countedIn finds the counted connection under any layers of TLS.
+// countedIn returns the counted connection below any layers of TLS.
 func countedIn(conn net.Conn) *countedConn {
 	for {
 		switch c := conn.(type) {
