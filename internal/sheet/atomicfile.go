@@ -10,16 +10,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/folder"
 )
 
-// atomicFile is a file that appears under its name only when it is complete: it
-// is written beside its target, synced and renamed.
+// atomicFile is a file that appears under its name only when it is complete. It is written beside
+// its target, synced and renamed.
 type atomicFile struct {
 	*os.File
 	target string
 }
 
-// createAtomic creates an empty file in the folder of its target. Its permissions
-// follow the umask: those of os.CreateTemp are for the owner alone, and the target
-// would have them too.
+// createAtomic creates an empty file in the folder of its target. Its permissions follow the umask,
+// because a file of os.CreateTemp is private to its owner and the target would keep those
+// permissions.
 func createAtomic(target string) (*atomicFile, error) {
 	dir, name := filepath.Split(target)
 	for {
@@ -38,7 +38,8 @@ func createAtomic(target string) (*atomicFile, error) {
 func (f *atomicFile) commit() error {
 	var err error
 	if stat, missing := os.Stat(f.target); missing == nil {
-		err = f.Chmod(stat.Mode().Perm()) // a file keeps who may read it
+		// Keep the permissions of the file that is replaced.
+		err = f.Chmod(stat.Mode().Perm())
 	}
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
@@ -48,7 +49,7 @@ func (f *atomicFile) commit() error {
 		os.Remove(f.Name())
 		return err
 	}
-	// The rename itself is durable once the folder is. The file is whole anyway.
+	// A sync of the folder makes the rename durable. The file is complete without it.
 	_ = folder.Sync(filepath.Dir(f.target))
 	return nil
 }

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Comment is a note at a cell, or the discussion at it.
+// Comment is a note at a cell, or the discussion there.
 type Comment struct {
-	Column int // from 0
+	// Column counts from 0.
+	Column int
 	Author string
 	Text   string
 }
 
-// Comments returns the comments at the cells of a sheet, by row. A CSV has none.
+// Comments returns the comments at the cells of a sheet by row. A CSV has none.
 func (f *File) Comments(sheet string) (map[int][]Comment, error) {
 	w, ok := f.body.(*workbook)
 	if !ok {
@@ -72,7 +73,8 @@ func (w *workbook) readComments(part string, all map[int][]Comment) error {
 				return err
 			}
 			c.Text = string(appendClean(nil, unescape(text)))
-			if strings.HasPrefix(c.Text, "[Threaded comment]") { // what older programs are shown
+			// Older programs show this text in place of a threaded comment.
+			if strings.HasPrefix(c.Text, "[Threaded comment]") {
 				_, c.Text, _ = strings.Cut(c.Text, " Comment: ")
 			}
 			if ok && c.Text != "" {

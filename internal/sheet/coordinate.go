@@ -6,15 +6,15 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// ColumnName returns the letters of a column, counted from 0: 0 is "A", 26 is
-// "AA". It is empty for a column that no sheet has.
+// ColumnName returns the letters of a column, counted from 0: 0 is "A", 26 is "AA". It is empty for
+// a column beyond the last one of a sheet.
 func ColumnName(i int) string {
 	name, _ := excelize.ColumnNumberToName(i + 1)
 	return name
 }
 
-// ColumnIndex returns the column with the given letters, in either case: "A" is
-// 0, "aa" is 26. ok is false for columns that no sheet has.
+// ColumnIndex returns the column with the given letters, in either case: "A" is 0, "aa" is 26. ok
+// is false for a column beyond the last one of a sheet.
 func ColumnIndex(letters string) (i int, ok bool) {
 	n, err := excelize.ColumnNameToNumber(letters)
 	return n - 1, err == nil
@@ -24,10 +24,9 @@ func ColumnIndex(letters string) (i int, ok bool) {
 // CellName(2, 5) is "C5". The column is counted from 0, the row from 1.
 func CellName(col, row int) string { return ColumnName(col) + strconv.Itoa(row) }
 
-// parseCellName reads an address such as "C5" or "$C$5". Column and row are
-// returned as CellName takes them. A row that is missing or zero, or anything
-// else out of order, is not ok. Values are bounded, but not by the size of a
-// sheet.
+// parseCellName parses an address such as "C5" or "$C$5" and returns the column and row that
+// CellName takes. ok is false if the address is malformed or its row is missing or zero. Values are
+// bounded, but not by the size of a sheet.
 func parseCellName(name []byte) (col, row int, ok bool) {
 	i := 0
 	if i < len(name) && name[i] == '$' {
@@ -51,7 +50,7 @@ func parseCellName(name []byte) (col, row int, ok bool) {
 	return col - 1, row, ok && row > 0
 }
 
-// parseCount reads decimal digits, at most ten of them.
+// parseCount parses decimal digits, at most ten of them.
 func parseCount(digits []byte) (n int, ok bool) {
 	if len(digits) == 0 || len(digits) > 10 {
 		return 0, false

@@ -17,33 +17,34 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ErrNoCopy is returned for a workbook that is too large to be copied, or in a form
-// that cannot be copied without a loss.
+// ErrNoCopy is returned for a workbook that is too large to copy, or in a form that cannot be
+// copied without a loss.
 var ErrNoCopy = errors.New("the workbook cannot be copied")
 
-// Bounds of what is copied: excelize keeps all cells in memory, and a row for each
-// number up to the last.
+// Limits of a copy. excelize keeps all cells in memory, and a row for each number up to the last.
 const (
-	maxCopiedCells   = 200_000
-	copyUnpacked     = 64 << 20
-	copyUnpackedOnce = copyUnpacked + 1 // above it excelize would use a temporary file
+	maxCopiedCells = 200_000
+	copyUnpacked   = 64 << 20
+	// copyUnpackedOnce exceeds copyUnpacked, because excelize uses a temporary file for a larger
+	// part.
+	copyUnpackedOnce = copyUnpacked + 1
 )
 
-// Masking says what a copy shows.
+// Masking decides which content a copy shows.
 type Masking struct {
-	// Sheet is the sheet that the results will be written into.
+	// Sheet is the sheet that receives the results.
 	Sheet string
-	// Row returns the cells of a row as they may be shown.
+	// Row returns the cells of a row with sensitive content masked.
 	Row func(sheet string, row *Row) ([]Cell, error)
-	// Find returns the byte offsets between which a text is hidden. In a cell nine
-	// digits that stand together may be an identifier: Row decides.
+	// Find returns the byte spans of a text to mask. If inCell is set, nine adjacent digits are
+	// left to Row, because they may be an identifier.
 	Find func(text string, inCell bool) [][2]int
 	// Drop reports whether a sheet is left out. It may be nil.
 	Drop func(sheet string) bool
 }
 
-// Copy returns a copy of a workbook without its macros. Every cell of the copy was
-// compared with the original.
+// Copy returns a copy of a workbook without its macros. It compares every cell of the copy with the
+// original.
 func (f *File) Copy(m Masking) ([]byte, error) {
 	copied, err := f.copy(m)
 	if _, isFormat := errors.AsType[*FormatError](err); isFormat {
@@ -72,8 +73,8 @@ func (f *File) copy(m Masking) ([]byte, error) {
 	return out.Bytes(), c.compare(original, out.Bytes())
 }
 
-// hasUsualParts reports whether the file is a workbook with its parts where excelize
-// expects them.
+// hasUsualParts reports whether the file is a workbook with its parts at the paths that excelize
+// expects.
 func (f *File) hasUsualParts() bool {
 	book, ok := f.body.(*workbook)
 	if !ok || book.strict || book.main != "xl/workbook.xml" {
@@ -89,10 +90,11 @@ func (f *File) hasUsualParts() bool {
 	return hasNumbersInARow(book.parts)
 }
 
-// numberedPart matches the parts that excelize numbers by how many there are.
+// numberedPart matches the parts that excelize numbers by their count.
 var numberedPart = regexp.MustCompile(`^(xl/(?:drawings/drawing|drawings/vmldrawing|charts/chart|comments))(\d+)\.`)
 
-// hasNumbersInARow reports whether a new part cannot take the name of another.
+// hasNumbersInARow reports whether the numbered parts have no gaps. With a gap, a new part could
+// take the name of another.
 func hasNumbersInARow(parts map[string]*zip.File) bool {
 	count, highest := map[string]int{}, map[string]int{}
 	for name := range parts {
@@ -110,7 +112,7 @@ func hasNumbersInARow(parts map[string]*zip.File) bool {
 	return true
 }
 
-// reopen opens a workbook within the limits of what is copied.
+// reopen opens a workbook within the limits of a copy.
 func reopen(content io.ReaderAt, size int64) (*File, error) {
 	return OpenReader("copy.xlsx", content, size, Limits{
 		TotalBytes: copyUnpacked,
@@ -119,7 +121,7 @@ func reopen(content io.ReaderAt, size int64) (*File, error) {
 	})
 }
 
-// openBook opens a workbook that was read whole.
+// openBook opens a workbook that is completely in memory.
 func openBook(content io.ReaderAt, size int64) (*excelize.File, error) {
 	book, err := excelize.OpenReader(io.NewSectionReader(content, 0, size), excelize.Options{
 		UnzipSizeLimit:    copyUnpackedOnce,
@@ -131,20 +133,22 @@ func openBook(content io.ReaderAt, size int64) (*excelize.File, error) {
 	return book, nil
 }
 
-// cellAddress is a cell by its row number and its column.
+// cellAddress is the row number and the column of a cell.
 type cellAddress struct{ row, column int }
 
 // copier writes one copy.
 type copier struct {
-	file    *File
-	mask    Masking
-	masks   map[string]map[cellAddress]string // by sheet: the cells that are masked
-	secrets map[string]bool                   // the digits of what is masked, and of the whole cells
+	file *File
+	mask Masking
+	// masks are the masked texts of cells, by sheet.
+	masks map[string]map[cellAddress]string
+	// secrets are the digits of the masked texts and of their whole cells.
+	secrets map[string]bool
 }
 
 func (c *copier) drops(sheet string) bool { return c.mask.Drop != nil && c.mask.Drop(sheet) }
 
-// findMasks reads all sheets and finds the cells that are masked.
+// findMasks reads all sheets and finds the cells to mask.
 func (c *copier) findMasks(original *File) error {
 	left := maxCopiedCells
 	for _, info := range original.Sheets() {
@@ -176,7 +180,8 @@ func (c *copier) findMasks(original *File) error {
 // write writes the copy.
 func (c *copier) write(w io.Writer) (err error) {
 	defer func() {
-		if recover() != nil { // excelize relies on parts that some workbooks lack
+		// excelize panics if some parts are missing.
+		if recover() != nil {
 			err = ErrNoCopy
 		}
 	}()
@@ -185,7 +190,8 @@ func (c *copier) write(w io.Writer) (err error) {
 		return ErrNoCopy
 	}
 	defer book.Close()
-	for _, name := range book.GetSheetList() { // with those that File.Sheets leaves out
+	// GetSheetList includes the sheets that File.Sheets leaves out.
+	for _, name := range book.GetSheetList() {
 		if c.drops(name) {
 			if err := book.DeleteSheet(name); err != nil {
 				return ErrNoCopy
@@ -202,11 +208,12 @@ func (c *copier) write(w io.Writer) (err error) {
 			}
 		}
 	}
-	// What the results need is tried now.
+	// Try the calls that the results need later.
 	if _, err := book.GetSheetDimension(c.file.ownName(c.mask.Sheet)); err != nil {
 		return ErrNoCopy
 	}
-	if _, err := book.GetDefaultFont(); err != nil { // which comments need
+	// Comments need the default font.
+	if _, err := book.GetDefaultFont(); err != nil {
 		return ErrNoCopy
 	}
 	trial := Workbook{book: book, styles: map[look]int{}}
@@ -218,7 +225,8 @@ func (c *copier) write(w io.Writer) (err error) {
 			return ErrNoCopy
 		}
 	}
-	book.Path = "copy.xlsx" // neither a template nor with macros
+	// This name stands for a workbook that is neither a template nor has macros.
+	book.Path = "copy.xlsx"
 	archive := &hidingArchive{Writer: zip.NewWriter(w), copier: c}
 	book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
 	return errors.Join(book.Write(io.Discard), archive.refused)
@@ -282,12 +290,12 @@ func (c *copier) isCopy(sheet string, row, copied *Row) bool {
 	return true
 }
 
-// hidingArchive hides what must not be shown in all parts on their way into the
-// archive, and leaves macros out.
+// hidingArchive masks all parts as they are written to the archive, and leaves macros out.
 type hidingArchive struct {
 	*zip.Writer
-	copier  *copier
-	refused error // excelize forgets all but the last error of a part
+	copier *copier
+	// refused is the refusal of a part. excelize keeps only the last error of each part.
+	refused error
 }
 
 func (a *hidingArchive) Create(name string) (io.Writer, error) {
@@ -307,13 +315,14 @@ type hidingPart struct {
 // macroRelation is the relation of a workbook to its macros.
 var macroRelation = regexp.MustCompile(`(?i)<Relationship [^>]*vbaProject[^>]*>(?:</Relationship>)?`)
 
-// Write writes a part, which excelize does in one piece.
+// Write writes a part. excelize writes each part with one call.
 func (p hidingPart) Write(part []byte) (int, error) {
 	size := len(part)
 	switch ext := path.Ext(p.name); ext {
 	case ".xml", ".rels", ".vml", ".svg":
 		if bytes.IndexByte(part, 0) >= 0 {
-			p.archive.refused = ErrNoCopy // a text that is not in UTF-8
+			// The text is not in UTF-8.
+			p.archive.refused = ErrNoCopy
 		}
 		ofCells := p.name == "xl/sharedstrings.xml" || strings.HasPrefix(p.name, "xl/worksheets/")
 		if !p.archive.copier.hide(part, ofCells) {
@@ -325,7 +334,8 @@ func (p hidingPart) Write(part []byte) (int, error) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf":
 	default:
 		if !strings.Contains(p.name, "printersettings") {
-			p.archive.refused = ErrNoCopy // an embedded object, of which no one knows what it holds
+			// The content of an embedded object is unknown.
+			p.archive.refused = ErrNoCopy
 		}
 	}
 	_, err := p.Writer.Write(part)
@@ -333,16 +343,15 @@ func (p hidingPart) Write(part []byte) (int, error) {
 }
 
 var (
-	// nextRun matches what divides two runs of one text.
+	// nextRun matches the markup between two runs of one text.
 	nextRun = regexp.MustCompile(`^</(?:\w+:)?t>\s*</(?:\w+:)?r>\s*<(?:\w+:)?r[ >]`)
-	// valueEnd matches the end of the value of a cell.
+	// valueEnd matches the end tag of a cell's value.
 	valueEnd = regexp.MustCompile(`^</(?:\w+:)?v>`)
 	number   = regexp.MustCompile(`^[-+0-9.eE]+$`)
 )
 
-// hide overwrites what must not be shown in a part: in its texts, also over several
-// runs, and in its attributes. The part keeps its length. It is false for a part with a
-// text that is too long.
+// hide masks a part in place: its texts, including those split over several runs, and its
+// attributes. The part keeps its length. It returns false if a text of the part is too long.
 func (c *copier) hide(part []byte, ofCells bool) bool {
 	var p piece
 	for i := 0; i < len(part); {
@@ -378,7 +387,7 @@ func (c *copier) hide(part []byte, ofCells bool) bool {
 
 var guid = regexp.MustCompile(`^\{[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}$`)
 
-// hideAttributes hides in the attributes of a tag, but not in a GUID.
+// hideAttributes masks the attributes of a tag, except GUIDs.
 func (c *copier) hideAttributes(part []byte, i, end int, ofCells bool) {
 	var p piece
 	for {
@@ -395,7 +404,7 @@ func (c *copier) hideAttributes(part []byte, i, end int, ofCells bool) {
 	}
 }
 
-// indexOrEnd returns where a text begins in another, or the length of the other.
+// indexOrEnd returns the index of a text in another, or the length of the other.
 func indexOrEnd(in []byte, text string) int {
 	if i := bytes.Index(in, []byte(text)); i >= 0 {
 		return i
@@ -403,7 +412,7 @@ func indexOrEnd(in []byte, text string) int {
 	return len(in)
 }
 
-// piece is a text of a part, and where each of its bytes stands in the part.
+// piece is a text of a part, with the position of each byte in the part.
 type piece struct {
 	text []byte
 	at   [][2]int
@@ -425,8 +434,8 @@ func (p *piece) add(part []byte, start, end int) {
 	}
 }
 
-// hidePiece overwrites all digits but the last four of what must not be shown in a
-// piece, and clears it. A number stays one if mayBeNumber; most are measures.
+// hidePiece masks a piece, except the last four digits of each span, and clears it. A number stays
+// a number if mayBeNumber is set, because most numbers are measures.
 func (c *copier) hidePiece(part []byte, p *piece, ofCells, mayBeNumber bool) {
 	defer func() { p.text, p.at = p.text[:0], p.at[:0] }()
 	text := string(p.text)
@@ -452,7 +461,7 @@ func (c *copier) hidePiece(part []byte, p *piece, ofCells, mayBeNumber bool) {
 	}
 }
 
-// lastDigits returns where the last four digits of a span begin.
+// lastDigits returns the index of the last four digits of a span.
 func lastDigits(text string, span [2]int) int {
 	end := span[1]
 	for shown := 0; shown < 4 && end > span[0]; {
@@ -465,14 +474,14 @@ func lastDigits(text string, span [2]int) int {
 	return end
 }
 
-// Numbers of so many digits are looked for in all parts once they were masked in
-// a cell. A number may have lost its leading zeros.
+// Numbers of this length are searched for in all parts after a cell with them was masked. A number
+// may have lost its leading zeros.
 const (
 	minSecret = 7
 	maxSecret = 9
 )
 
-// addSecrets adds the digits of a text that is masked.
+// addSecrets adds the digits of a masked text.
 func (c *copier) addSecrets(text string) {
 	if digits := digitsOf(text); len(digits) >= minSecret {
 		c.secrets[padSecret(digits)] = true
@@ -482,7 +491,7 @@ func (c *copier) addSecrets(text string) {
 	}
 }
 
-// digitsOf returns the digits of a text, those of other scripts as ASCII.
+// digitsOf returns the digits of a text. Digits of other scripts become ASCII.
 func digitsOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -496,7 +505,8 @@ func padSecret(digits string) string {
 	return strings.Repeat("0", max(maxSecret-len(digits), 0)) + digits
 }
 
-// countDigits counts digits. Bytes beyond ASCII may be digits of another script.
+// countDigits counts digits. Bytes beyond ASCII count too, because they may be digits of another
+// script.
 func countDigits(text string) (n int) {
 	for i := range len(text) {
 		if text[i] >= '0' && text[i] <= '9' || text[i] >= utf8.RuneSelf {
@@ -506,15 +516,15 @@ func countDigits(text string) (n int) {
 	return n
 }
 
-// find finds what is hidden in a text.
+// find returns the spans of a text to mask.
 func (c *copier) find(text string, inCell bool) [][2]int {
 	return append(c.mask.Find(text, inCell), c.findSecrets(text)...)
 }
 
-// digitRuns matches digits with nothing between them.
+// digitRuns matches adjacent digits.
 var digitRuns = regexp.MustCompile(`[0-9]+`)
 
-// findSecrets finds what was masked in cells, however its digits are grouped.
+// findSecrets finds the masked digits of cells, in any grouping.
 func (c *copier) findSecrets(text string) (found [][2]int) {
 	if len(c.secrets) == 0 {
 		return nil

@@ -20,9 +20,12 @@ type csvBody struct {
 	limits  Limits
 	charset charset
 	comma   rune
-	crOnly  bool // lines end with a carriage return alone
-	spaced  bool // a space stands before quotation marks: "Acme", "DE"
-	sepLine bool // the first line is Excel's "sep=;", which is no row
+	// crOnly reports whether lines end with a carriage return alone.
+	crOnly bool
+	// spaced reports whether a space precedes quotation marks: "Acme", "DE".
+	spaced bool
+	// sepLine reports whether the first line is Excel's delimiter line, which is not a row.
+	sepLine bool
 }
 
 func openCSV(owner *File, file io.ReaderAt, size int64, limits Limits) (*csvBody, error) {
@@ -85,7 +88,8 @@ func (c *csvBody) noteFindings(head string) {
 
 var delimiterNames = map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}
 
-// sepLine parses the line "sep=;" that tells Excel the delimiter.
+// sepLine parses the first line with which a CSV names its delimiter to Excel: sep= and the
+// delimiter.
 func sepLine(text string) (rune, bool) {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.Trim(strings.TrimRight(line, "\r"), `"`)
@@ -99,12 +103,12 @@ func sepLine(text string) (rune, bool) {
 	return sep, true
 }
 
-// findDelimiter chooses the delimiter under which most records of the text
-// agree on a number of fields. The earlier two such records follow each other
-// the better, because a header is divided by the delimiter but hardly ever by
-// anything else, and a title above it may be, but not into as many; then the
-// more fields lie in agreeing records the better. Where no delimiter has a
-// majority, it is the one that divides a record into the most fields.
+// findDelimiter chooses the delimiter under which most records of the text agree on a number of
+// fields. Among those, it prefers the delimiter whose first two agreeing records in a row come
+// earliest: a header splits at the delimiter and rarely at another character, and a title above it
+// may split too, but into another number of fields. Then it prefers more fields in agreeing
+// records. If no delimiter has a majority, it chooses the one that splits a record into the most
+// fields.
 func findDelimiter(text string) rune {
 	best, bestFirst, bestFields := ',', -1, 0
 	widest, width := ',', 1
@@ -145,11 +149,13 @@ func findDelimiter(text string) rune {
 func fieldCounts(text string, comma byte) []int {
 	const records = 200
 	var counts []int
-	fields, blank, quoted, fresh := 1, true, false, true // fresh: at the start of a field
+	// fresh reports whether the next character starts a field.
+	fields, blank, quoted, fresh := 1, true, false, true
 	for i := 0; i < len(text) && len(counts) < records; i++ {
 		switch c := text[i]; {
 		case quoted:
-			quoted = c != '"' // a doubled quote closes and opens again
+			// A doubled quote closes the field and opens it again.
+			quoted = c != '"'
 			fresh = !quoted
 		case c == '"' && fresh:
 			quoted, blank = true, false
@@ -171,8 +177,8 @@ func fieldCounts(text string, comma byte) []int {
 	return counts
 }
 
-// endsWithCR reports whether lines end with carriage returns alone. Line feeds
-// inside quotes do not matter: such a text has them within its cells.
+// endsWithCR reports whether lines end with carriage returns alone. Line feeds inside quotes are
+// ignored, because such a text has them within its cells.
 func endsWithCR(text string) bool {
 	returns, quoted := 0, false
 	for i := range len(text) {
@@ -233,13 +239,18 @@ type csvSource struct {
 	csv  *csv.Reader
 	tape *tape
 
-	number       int  // of the last row
-	nextLine     int  // that follows the last record, as encoding/csv counts
-	skippedLines int  // in front of what encoding/csv sees
-	width        int  // fields of the last record
-	loose        bool // a record had to be read loosely
-	tally        tally
-	buf          []byte
+	// number is the number of the last row.
+	number int
+	// nextLine is the line after the last record, as encoding/csv counts.
+	nextLine int
+	// skippedLines counts the lines before the text that encoding/csv reads.
+	skippedLines int
+	// width is the number of fields in the last record.
+	width int
+	// loose reports whether a record was read loosely.
+	loose bool
+	tally tally
+	buf   []byte
 }
 
 func (s *csvSource) close() error { return nil }
@@ -261,7 +272,8 @@ func (s *csvSource) record(b *Block) error {
 	start := s.csv.InputOffset()
 	s.tape.forget(s.tape.origin + start)
 	fields, err := s.csv.Read()
-	var line, lines int // of the record: the first, and how many
+	// line is the first line of the record, and lines is their number.
+	var line, lines int
 	if err == nil {
 		line, _ = s.csv.FieldPos(0)
 		last := len(fields) - 1
@@ -270,7 +282,8 @@ func (s *csvSource) record(b *Block) error {
 	} else if fields, line, lines, err = s.readLoosely(start, err); err != nil {
 		return err
 	}
-	s.number += 1 + line - s.nextLine // encoding/csv passes over empty lines
+	// encoding/csv skips empty lines.
+	s.number += 1 + line - s.nextLine
 	s.nextLine = line + lines
 	row := Row{Number: s.number, Line: line + s.skippedLines}
 	if row.Number > s.limits.Rows {
@@ -306,8 +319,8 @@ func (s *csvSource) record(b *Block) error {
 
 const noteUnreadable = "Some letters were lost before and show as \uFFFD."
 
-// clean removes the apostrophe in front of text that looks like a formula, and
-// makes white space plain. It allocates only if there is something to change.
+// clean removes the apostrophe in front of text that looks like a formula, and normalizes white
+// space. It allocates only if it changes the text.
 func (s *csvSource) clean(field string) string {
 	field = removeGuard(field)
 	if isPlain(field) {
@@ -323,8 +336,7 @@ func (s *csvSource) clean(field string) string {
 	return string(s.buf)
 }
 
-// removeGuard removes the apostrophe in front of text that looks like a
-// formula.
+// removeGuard removes the apostrophe in front of text that looks like a formula.
 func removeGuard(field string) string {
 	if field != "" && field[0] == '\'' && looksLikeFormula(field[1:]) {
 		return field[1:]
@@ -332,8 +344,7 @@ func removeGuard(field string) string {
 	return field
 }
 
-// Guard returns a text for a CSV with an apostrophe in front if it looks like a
-// formula.
+// Guard returns text for a CSV, with an apostrophe in front if it looks like a formula.
 func Guard(text string) string {
 	if looksLikeFormula(text) {
 		return "'" + text
@@ -341,10 +352,9 @@ func Guard(text string) string {
 	return text
 }
 
-// looksLikeFormula reports whether a spreadsheet program that opens a CSV may
-// take the text for a formula. Apostrophes in front are ignored, so that a text
-// that begins with them is guarded, and read back, like any other. East Asian
-// programs also accept the full-width signs.
+// looksLikeFormula reports whether a spreadsheet program that opens a CSV may read the text as a
+// formula. It ignores apostrophes in front, so that text that begins with them is guarded and read
+// back like any other. East Asian programs also accept the full-width signs.
 func looksLikeFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	first, _ := utf8.DecodeRuneInString(text)
@@ -357,10 +367,9 @@ func (s *csvSource) unclosed(line int) error {
 		`Close it, or double it ("") where it belongs to the text`)
 }
 
-// readLoosely reads again a record that encoding/csv refused because of its
-// quotation marks, and returns its first line and its number of lines. It
-// refuses a quotation that runs over several lines and does not end properly:
-// it may have swallowed rows.
+// readLoosely reads a record again that encoding/csv refused because of its quotation marks. It
+// returns the first line of the record and its number of lines. It refuses a quotation that spans
+// several lines and does not end properly, because it may have swallowed rows.
 func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, lines int, _ error) {
 	var refused *csv.ParseError
 	switch {
@@ -394,17 +403,19 @@ func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, 
 	return fields, refused.StartLine, refused.Line - refused.StartLine + 1, nil
 }
 
-// closingRule is which quotation mark closes a quoted field.
+// closingRule selects the quotation mark that closes a quoted field.
 type closingRule bool
 
 const (
-	closeAtDelimiter closingRule = false // the first before a delimiter: "Acme "Best" LLC",DE
-	closeAtQuote     closingRule = true  // the first at all, the rest being plain, as Excel does: "Big" Al's LLC,DE
+	// closeAtDelimiter closes at the first mark before a delimiter: "Acme "Best" LLC",DE
+	closeAtDelimiter closingRule = false
+	// closeAtQuote closes at the first mark. The rest of the field is plain, as in Excel: "Big"
+	// Al's LLC,DE
+	closeAtQuote closingRule = true
 )
 
-// splitLoosely divides one record whose quotation marks are out of order. It is
-// not ok if a quotation does not end, or if the record ends before the text
-// does.
+// splitLoosely splits a record with malformed quotation marks. ok is false if a quotation does not
+// end, or if the record ends before the text does.
 func splitLoosely(text string, comma rune, rule closingRule) (fields []string, ok bool) {
 	delimiter := string(comma)
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
@@ -448,14 +459,17 @@ func splitLoosely(text string, comma rune, rule closingRule) (fields []string, o
 
 var errRecordTooLong = errors.New("record too long")
 
-// tape keeps what was read since the last record, so that a record that
-// encoding/csv refuses can be read again.
+// tape keeps the bytes since the last record, so that a record that encoding/csv refuses can be
+// read again.
 type tape struct {
-	r      io.Reader
-	origin int64 // where encoding/csv began to read
+	r io.Reader
+	// origin is the offset at which encoding/csv began to read.
+	origin int64
 	kept   []byte
-	start  int64 // of kept
-	needed int64 // what lies before may be forgotten
+	// start is the offset of kept.
+	start int64
+	// needed is the offset of the first byte that must be kept.
+	needed int64
 }
 
 func (t *tape) Read(p []byte) (int, error) {

@@ -11,13 +11,12 @@ import (
 
 // CSVFile writes a CSV file.
 //
-// Text that a spreadsheet program could take for a formula gets an apostrophe
-// in front, which this package removes when it reads the file. A file with
-// letters beyond ASCII begins with a byte order mark; without it Excel garbles
-// them.
+// Text that a spreadsheet program could read as a formula gets an apostrophe in front, which this
+// package removes when it reads the file. A file with letters beyond ASCII begins with a byte order
+// mark, because Excel garbles them without it.
 type CSVFile struct {
-	// Delimiter stands between the fields. It is a comma unless it is changed before
-	// the first row.
+	// Delimiter separates the fields. The default is a comma. It must not change after the first
+	// row.
 	Delimiter rune
 
 	path  string
@@ -49,14 +48,16 @@ func (f *CSVFile) Row(cells ...OutCell) error {
 		}
 		f.field(text, len(cells) == 1)
 	}
-	return f.buf.WriteByte('\n') // errors of a buffer stay
+	// The buffer keeps its error until Flush.
+	return f.buf.WriteByte('\n')
 }
 
-// field writes a field, in quotes where any program could divide it: one that
-// takes the semicolon for the delimiter, as in most of Europe, would take what
-// follows one for a cell of its own, and perhaps for a formula.
+// field writes a field. It adds quotes if any program could split the field. A program that splits
+// at semicolons, as in most of Europe, would read the text after one as another cell, and perhaps
+// as a formula.
 func (f *CSVFile) field(text string, alone bool) {
-	plain := text != "" || !alone // a line of nothing is no row
+	// An empty line is not a row.
+	plain := text != "" || !alone
 	plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && !strings.ContainsRune(text, f.Delimiter)
 	if plain = plain && text != `\.`; plain {
 		first, _ := utf8.DecodeRuneInString(text)
@@ -80,8 +81,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Save renames the file to its target. It leaves no temporary file, whether it
-// succeeds or not.
+// Save renames the file to its target. It leaves no temporary file, even if it fails.
 func (f *CSVFile) Save() error {
 	err := f.buf.Flush()
 	if err == nil && !f.ascii {
@@ -97,8 +97,8 @@ func (f *CSVFile) Save() error {
 	return nil
 }
 
-// mark rewrites the file with a byte order mark in front: only at the end is it
-// known whether it needs one.
+// mark rewrites the file with a byte order mark in front. Whether the file needs one is known only
+// at the end.
 func (f *CSVFile) mark() error {
 	if err := f.buf.Flush(); err != nil {
 		return err

@@ -10,24 +10,22 @@ import (
 	"strings"
 )
 
-// headBytes is how much of a file is read to detect its format, encoding and
-// delimiter.
+// headBytes is the number of bytes read to detect the format, encoding and delimiter of a file.
 const headBytes = 64 << 10
 
-// textSheets matches the beginnings of sheets in a text of another form: of a SYLK
-// sheet its first two records, for the first alone may be the header of a CSV, and of
-// a DIF sheet.
+// textSheets matches the beginnings of SYLK and DIF sheets. For SYLK it matches the first two
+// records, because the first alone may be the header of a CSV.
 var textSheets = regexp.MustCompile(`^(ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])|TABLE\r?\n0,1)`)
 
-// workbookStream matches the stream of an old workbook that has no container: its
-// first record, of any version from Excel 2 on.
+// workbookStream matches an old workbook without a container by its first record, for any version
+// from Excel 2 on.
 var workbookStream = regexp.MustCompile(`^\x09[\x00\x02\x04\x08][\x04\x06\x08\x10]\x00`)
 
 func notASheet(what string) *FormatError {
 	return refused("this is "+what+", which cannot be read here", remedySaveAs)
 }
 
-// detect finds the format of a file from its content.
+// detect detects the format of a file from its content.
 func detect(file io.ReaderAt, size int64) (Format, error) {
 	head, err := readHead(file, size)
 	if err != nil {
@@ -70,13 +68,12 @@ var (
 	errODS = refused("this is an OpenDocument spreadsheet (.ods)", remedyXLSX)
 )
 
-// odsType is the content of the first part of an OpenDocument spreadsheet, which
-// is not compressed. The templates of spreadsheets add to it.
+// odsType is the content of the first part of an OpenDocument spreadsheet, which is not compressed.
+// Spreadsheet templates append to it.
 const odsType = "mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 
-// compoundStreams are the names of streams by which a compound file (OLE2) is
-// told. The directory that holds them may lie anywhere in the file, and may be
-// broken, so the names alone are looked for.
+// compoundStreams are the stream names that identify a compound file (OLE2). The directory with the
+// names may be anywhere in the file and may be damaged, so the search is for the names alone.
 var compoundStreams = []struct {
 	stream string
 	err    *FormatError
@@ -91,7 +88,7 @@ var compoundStreams = []struct {
 	{"WordDocument", notASheet("a Word document")},
 }
 
-// compoundError says what a compound file is.
+// compoundError returns the error for a compound file, by its kind.
 func compoundError(r io.Reader) error {
 	found := len(compoundStreams)
 	buf := make([]byte, headBytes)
@@ -108,7 +105,8 @@ func compoundError(r io.Reader) error {
 		if err != nil || found == 0 {
 			break
 		}
-		kept = copy(buf, window[len(window)-64:]) // a name may lie across two windows
+		// A name may span two windows.
+		kept = copy(buf, window[len(window)-64:])
 	}
 	if found < len(compoundStreams) {
 		return compoundStreams[found].err
@@ -134,7 +132,7 @@ var packages = []struct {
 	{"content.xml", "an OpenDocument file (.ods, .odt)"},
 }
 
-// packageError names what a zip file without a workbook is.
+// packageError returns the error for a zip file without a workbook.
 func packageError(parts map[string]*zip.File) error {
 	for _, p := range packages {
 		if parts[p.part] != nil {
@@ -159,8 +157,7 @@ var (
 	isXML  = regexp.MustCompile(`(?i)^<(\?xml|workbook)`)
 )
 
-// textError refuses text that is not a CSV: markup, JSON, or bytes that are not
-// text.
+// textError refuses text that is not a CSV: markup, JSON, or bytes that are not text.
 func textError(head string) error {
 	start := strings.TrimLeft(head, " \t\r\n\v\f")
 	if start == "" {
@@ -183,14 +180,15 @@ func textError(head string) error {
 			control++
 		}
 	}
-	if control > 4+len(head)/50 { // a stray one is left out later
+	// A few control characters are removed later.
+	if control > 4+len(head)/50 {
 		return refused("this is a binary file, neither a workbook nor text", remedySaveAs)
 	}
 	return nil
 }
 
-// isJSON reports whether text begins as a JSON object, or as an array of
-// something that a CSV header would not be.
+// isJSON reports whether text begins as a JSON object, or as an array that a CSV header would not
+// resemble.
 func isJSON(text string) bool {
 	if text[0] != '{' && text[0] != '[' {
 		return false

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// EncodeCells writes cells as a JSON array that keeps their kinds: null for a
-// blank, "text", and {"number":"02134"}, {"date":"2026-03-01"}, {"bool":"TRUE"},
-// {"error":"#N/A"}, {"formula":""} for the others. Text that is not UTF-8 comes
-// back with U+FFFD in its place.
+// EncodeCells encodes cells as a JSON array that keeps their kinds: null for a blank, "text", and
+// {"number":"02134"}, {"date":"2026-03-01"}, {"bool":"TRUE"}, {"error":"#N/A"}, {"formula":""} for
+// the others. Text that is not UTF-8 is decoded with U+FFFD in its place.
 func EncodeCells(cells []Cell) []byte {
 	values := make([]any, len(cells))
 	for i, c := range cells {
@@ -20,11 +19,12 @@ func EncodeCells(cells []Cell) []byte {
 			values[i] = map[string]string{c.Kind.String(): c.Text}
 		}
 	}
-	encoded, _ := json.Marshal(values) // texts cannot fail
+	// Encoding strings cannot fail.
+	encoded, _ := json.Marshal(values)
 	return encoded
 }
 
-// DecodeCells reads what [EncodeCells] wrote.
+// DecodeCells decodes the output of [EncodeCells].
 func DecodeCells(data []byte) ([]Cell, error) {
 	var values []any
 	if err := json.Unmarshal(data, &values); err != nil {

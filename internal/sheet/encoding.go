@@ -12,11 +12,11 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// charset is how the text of a CSV is encoded. A nil decoder means that its
-// bytes are taken as UTF-8.
+// charset is the encoding of a CSV. If the decoder is nil, the bytes are UTF-8.
 type charset struct {
-	name    string
-	bom     int64 // bytes of byte order mark in front
+	name string
+	// bom is the length of the byte order mark in bytes.
+	bom     int64
 	decoder func() *encoding.Decoder
 }
 
@@ -34,8 +34,8 @@ func (c charset) reader(file io.ReaderAt, size int64) io.Reader {
 	return transform.NewReader(bufio.NewReaderSize(raw, headBytes), c.decoder())
 }
 
-// findCharset detects the encoding from the byte order mark, or else from the
-// whole file: the first accented letter may be in its last line.
+// findCharset detects the encoding from the byte order mark. Without a mark it reads the whole
+// file, because the first accented letter may be in the last line.
 func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	tail := make([]byte, min(size, utf8.UTFMax-1))
 	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -52,8 +52,8 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return charset{name: "UTF-16", bom: 2, decoder: utf16BE.NewDecoder}, nil
 	}
-	// Text in UTF-16 without a mark has a zero beside nearly every letter,
-	// always on the same side.
+	// Text in UTF-16 without a mark has a zero byte beside nearly every letter, always on the same
+	// side.
 	var zeros [2]int
 	for i, c := range head {
 		if c == 0 {
@@ -71,10 +71,9 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	if err != nil {
 		return charset{}, err
 	}
-	// Text in Windows-1252 hardly ever holds a whole sequence of UTF-8 by
-	// chance, so that as many whole ones as broken ones are a UTF-8 text that
-	// was damaged. Its damage stays where it is: every other letter is read as
-	// it was meant.
+	// Text in Windows-1252 rarely contains a complete UTF-8 sequence by chance. At least as many
+	// complete sequences as broken ones mean a damaged UTF-8 text. The damage stays in place, and
+	// every other letter is read correctly.
 	if cut && valid >= invalid-1 {
 		return charset{}, errCutOff
 	}
@@ -87,8 +86,7 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 var errCutOff = refused("the file ends in the middle of a character: it was cut off, and rows may be missing",
 	"Export it again as CSV UTF-8, and check that its last row is there")
 
-// endsInCharacter reports whether text ends with the beginning of a multi-byte
-// character of UTF-8.
+// endsInCharacter reports whether text ends with the beginning of a multi-byte UTF-8 character.
 func endsInCharacter(text []byte) bool {
 	for i := range text {
 		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
@@ -98,8 +96,8 @@ func endsInCharacter(text []byte) bool {
 	return false
 }
 
-// countSequences counts the multi-byte characters of UTF-8 and the runs of
-// bytes that belong to none.
+// countSequences counts the multi-byte UTF-8 characters and the runs of bytes outside any
+// character.
 func countSequences(file io.Reader) (valid, invalid int, err error) {
 	text := bufio.NewReaderSize(file, headBytes)
 	for broken := false; ; {
@@ -122,8 +120,8 @@ func countSequences(file io.Reader) (valid, invalid int, err error) {
 	}
 }
 
-// lineFeeds turns the carriage returns of an old Macintosh text, and the pairs
-// of Windows, into line feeds.
+// lineFeeds converts the carriage returns of old Macintosh text, and the pairs of Windows, to line
+// feeds.
 type lineFeeds struct {
 	r      io.Reader
 	lastCR bool

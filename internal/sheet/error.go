@@ -6,14 +6,18 @@ import (
 	"strings"
 )
 
-// FormatError says why a file, a sheet or a cell could not be read, and what to
-// do. Fields that do not apply are empty.
+// FormatError describes why a file, a sheet or a cell could not be read, with a remedy. Fields that
+// do not apply are empty.
 type FormatError struct {
-	File   string // its name without folders
-	Sheet  string
-	Cell   string // "C5"
-	Reason string // a clause without a full stop: "the file is protected with a password"
-	Remedy string // a sentence without a full stop
+	// File is the name of the file without folders.
+	File  string
+	Sheet string
+	// Cell is the address of the cell, such as "C5".
+	Cell string
+	// Reason is a clause without a full stop: "the file is protected with a password".
+	Reason string
+	// Remedy is a sentence without a full stop.
+	Remedy string
 
 	cause error
 }

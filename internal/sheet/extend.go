@@ -14,8 +14,8 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// CreateFrom is Create for a workbook that begins with the sheets of another, which
-// [File.Copy] made.
+// CreateFrom is Create for a workbook that begins with the sheets of another. [File.Copy] made the
+// other.
 func CreateFrom(path string, from *File) (*Workbook, error) {
 	w, err := Create(path)
 	if err != nil {
@@ -30,20 +30,23 @@ func CreateFrom(path string, from *File) (*Workbook, error) {
 	return w, nil
 }
 
-// AddedColumns are columns that are added to a list, or replace its last ones. They are
-// counted from 0.
+// AddedColumns are columns that are added to a list, or replace its last ones. Columns count from
+// 0.
 type AddedColumns struct {
-	Sheet  string
-	Header int // the row of the headers
+	Sheet string
+	// Header is the row number of the headers.
+	Header int
 	Names  []string
-	Fixed  []string // names that a reader of the columns needs as they are
+	// Fixed are the names that must not change, because a reader looks the columns up by them.
+	Fixed  []string
 	Widths []float64
 	First  int
-	Last   int // that is replaced; at least that of the names
+	// Last is the last column to replace. It is at least the last column of Names.
+	Last int
 }
 
-// AddColumns adds columns with empty cells to a sheet that the workbook began with. A
-// filter of the headers and an Excel table take them in.
+// AddColumns adds columns with empty cells to a sheet that the workbook began with. It extends the
+// filter of the headers and an Excel table to them.
 func (w *Workbook) AddColumns(c AddedColumns) error {
 	body := w.from.body.(*workbook)
 	tab, err := body.tab(c.Sheet)
@@ -110,8 +113,8 @@ func (w *Workbook) SetCells(sheet string, row, first int, cells ...OutCell) erro
 	return nil
 }
 
-// Correct gives a cell of a sheet that the workbook began with another value. It
-// keeps its style.
+// Correct changes the value of a cell on a sheet that the workbook began with. The cell keeps its
+// style.
 func (w *Workbook) Correct(sheet string, row, col int, cell Cell) error {
 	value, _ := content(OutCell{Cell: cell})
 	if err := w.setValue(sheet, row, col, value); err != nil {
@@ -126,8 +129,8 @@ type mergedCells struct {
 	left, top, right, bottom int
 }
 
-// setValue sets the value of a cell. Cells that are merged with one before it are
-// divided: their value would be changed instead.
+// setValue sets the value of a cell. If the cell is merged with one before it, setValue splits the
+// range first, because excelize would change the first cell instead.
 func (w *Workbook) setValue(sheet string, row, col int, value any) error {
 	for i, m := range w.merged {
 		if row < m.top || row > m.bottom || col < m.left || col > m.right || row == m.top && col == m.left {
@@ -146,8 +149,8 @@ func (w *Workbook) setValue(sheet string, row, col int, value any) error {
 // last returns the last added column.
 func (c *AddedColumns) last() int { return c.First + len(c.Names) - 1 }
 
-// widen returns a range of the headers with the added columns; the same range if it
-// is another, or does not end where they begin.
+// widen returns a range of the headers extended to the added columns. It returns other ranges
+// unchanged, and ranges that end elsewhere than at the added columns.
 func (c *AddedColumns) widen(ref string) string {
 	from, to, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	_, top, ok := parseCellName([]byte(from))
@@ -178,7 +181,7 @@ func (c *AddedColumns) widenRef(part []byte, pattern *regexp.Regexp) (widened []
 	return slices.Concat(part[:m[2]], []byte(after), part[m[3]:]), before, after
 }
 
-// widenFilter widens the filter of a sheet, with the name of its range.
+// widenFilter widens the filter of a sheet, and the name of its range.
 func (w *Workbook) widenFilter(part []byte, c *AddedColumns) []byte {
 	part, before, after := c.widenRef(part, filterRef)
 	if before == after || w.book.WorkBook.DefinedNames == nil {
@@ -195,7 +198,7 @@ func (w *Workbook) widenFilter(part []byte, c *AddedColumns) []byte {
 	return part
 }
 
-// absolute returns a range as a name has it.
+// absolute returns a range as a defined name writes it.
 func absolute(ref string) string {
 	from, to, _ := strings.Cut(ref, ":")
 	left, top, _ := parseCellName([]byte(from))
@@ -203,9 +206,9 @@ func absolute(ref string) string {
 	return fmt.Sprintf("$%s$%d:$%s$%d", ColumnName(left), top, ColumnName(right), bottom)
 }
 
-// widenTable widens the Excel table of the headers. Excel wants its columns to have
-// different names: a column that is added gets another name than one of the table. A
-// table with a column of a fixed name stays as it is.
+// widenTable widens the Excel table of the headers. Excel requires unique column names, so an added
+// column is renamed if the table has its name. A table with a column of a fixed name stays
+// unchanged.
 func (w *Workbook) widenTable(c *AddedColumns, sheetPart string) error {
 	relations, err := w.from.body.(*workbook).relations(sheetPart)
 	if err != nil {
@@ -231,8 +234,8 @@ func (w *Workbook) widenTable(c *AddedColumns, sheetPart string) error {
 	return nil
 }
 
-// widenTablePart returns the part of a table with the added columns; nil if it
-// cannot have them.
+// widenTablePart returns the part of a table with the added columns, or nil if the table cannot
+// have them.
 func (c *AddedColumns) widenTablePart(part []byte) []byte {
 	left, _, _ := parseCellName([]byte(submatch(tableRef, part)))
 	list := tableColumns.Find(part)

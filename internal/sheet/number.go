@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// appendNumber appends a number, as the XML of a sheet has it, as a plain
-// decimal. It is not ok if raw is no number that can be.
+// appendNumber appends a number from the XML of a sheet as a plain decimal. ok is false if raw is
+// not a valid number.
 func appendNumber(dst, raw []byte) ([]byte, bool) {
 	if isPlainNumber(raw) {
 		return append(dst, raw...), true
@@ -20,12 +20,13 @@ func appendNumber(dst, raw []byte) ([]byte, bool) {
 	return appendDecimal(dst, value), true
 }
 
-// appendDecimal appends the shortest plain decimal of the value at the 15
-// digits that spreadsheet programs show. What they store has up to 17, the last
-// of which are the noise of arithmetic: 0.30000000000000004.
+// appendDecimal appends the shortest plain decimal of the value at the 15 digits that spreadsheet
+// programs show. They store up to 17 digits, the last of which are rounding noise:
+// 0.30000000000000004.
 func appendDecimal(dst []byte, value float64) []byte {
 	if value == 0 {
-		return append(dst, '0') // never "-0"
+		// Never append "-0".
+		return append(dst, '0')
 	}
 	var b [32]byte
 	short := strconv.AppendFloat(b[:0], value, 'e', -1, 64)
@@ -39,9 +40,8 @@ func appendDecimal(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, 'f', -1, 64)
 }
 
-// isPlainNumber reports whether raw already has the form that appendDecimal
-// returns, or is a whole number too long for a float, whose digits must not be
-// lost.
+// isPlainNumber reports whether raw already has the form that appendDecimal returns. A whole number
+// too long for a float also counts, because its digits must not be lost.
 func isPlainNumber(raw []byte) bool {
 	if len(raw) > 0 && raw[0] == '-' {
 		raw = raw[1:]
@@ -68,18 +68,19 @@ func isPlainNumber(raw []byte) bool {
 	return point < 0 || len(raw) <= 16 && raw[len(raw)-1] >= '1' && raw[len(raw)-1] <= '9'
 }
 
-// A serial number counts days. The day system of 1904 runs 1,462 days behind that of 1900.
+// A serial number counts days. The 1904 date system runs 1,462 days behind the 1900 system.
 const (
 	offset1904 = 1462
-	maxSerial  = 2958466 // the first day of the year 10000
+	// maxSerial is the first day of the year 10000.
+	maxSerial = 2958466
 )
 
-// appendSerial appends a serial number of the 1900 system as an ISO date, with
-// the time of day if it is wanted and not zero, rounded to the second. It
-// returns false if there is no such date.
+// appendSerial appends a serial number of the 1900 system as an ISO date. It adds the time of day,
+// rounded to the second, if withTime is set and the time is not zero. It returns false if the date
+// does not exist.
 //
-// The system has a February 29, 1900 (serial 60), which never existed; it is
-// returned as is, and readers of dates refuse it.
+// The system has a February 29, 1900 (serial 60), which never existed. appendSerial returns it
+// unchanged, and readers of dates refuse it.
 func appendSerial(dst []byte, serial float64, withDate, withTime bool) ([]byte, bool) {
 	if !(serial >= 0 && serial < maxSerial) {
 		return dst, false
@@ -117,14 +118,14 @@ func appendSerial(dst []byte, serial float64, withDate, withTime bool) ([]byte, 
 // epoch is day 0 of the 1900 system for all dates from March 1900.
 var epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 
-// isoLayouts are the forms in which a cell of type "d" has its date.
+// isoLayouts are the layouts of the date in a cell of type "d".
 var isoLayouts = []string{
 	time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04",
 	"2006-01-02 15:04:05", "15:04:05.999999999", "15:04",
 }
 
-// appendISO appends an ISO date in the form that [Cell] promises. The zone, if
-// it has one, is dropped: a person sees none.
+// appendISO appends an ISO date in the form that [Cell] documents. It drops the time zone, because
+// spreadsheet programs do not show it.
 func appendISO(dst, raw []byte) ([]byte, bool) {
 	for i, layout := range isoLayouts {
 		t, err := time.Parse(layout, string(raw))
@@ -143,6 +144,6 @@ func appendISO(dst, raw []byte) ([]byte, bool) {
 	return dst, false
 }
 
-// IsPlainNumber reports whether a text is a number as a cell holds it: a plain
-// decimal without zeros in front.
+// IsPlainNumber reports whether a text is a number in the form of a cell: a plain decimal without
+// leading zeros.
 func IsPlainNumber(text string) bool { return len(text) <= 15 && isPlainNumber([]byte(text)) }

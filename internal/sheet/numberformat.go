@@ -7,29 +7,34 @@ import (
 	"github.com/xuri/nfp"
 )
 
-// numberFormat is as much of a number format as decides what a cell is: a date,
-// digits in their places, or else a number. The zero value is General.
+// numberFormat is the part of a number format that decides how a cell is read: as a date, as digits
+// in their places, or as a number. The zero value is General.
 type numberFormat struct {
-	sections []formatSection // nil if none of them says more than "number"
+	// sections is nil if every section is a plain number.
+	sections []formatSection
 }
 
-// formatSection is the part of a format for some of the values.
+// formatSection is the part of a format that applies to some of the values.
 type formatSection struct {
-	condition  func(float64) bool // nil where the position of the section decides
+	// condition is nil if the position of the section decides.
+	condition  func(float64) bool
 	date, time bool
-	year       bool        // a date of which the year alone is shown
-	digits     []digitPart // what places the digits of a whole number
+	// year reports whether the section shows only the year of a date.
+	year bool
+	// digits place the digits of a whole number.
+	digits []digitPart
 }
 
 // digitPart is a literal, or a run of placeholders.
 type digitPart struct {
-	literal      string
-	placeholders string // '0' stands for a digit or a zero, '#' and '?' for a digit or nothing
+	literal string
+	// placeholders are '0' for a digit or a zero, and '#' or '?' for a digit or nothing.
+	placeholders string
 }
 
-// builtinFormats are those a workbook may use by number alone and that are
-// dates; none of the others places digits. In East Asian workbooks 27 to 36 and
-// 50 to 58 are dates too. Source: ECMA-376 part 1, 18.8.30.
+// builtinFormats are the dates among the formats that a workbook may use by number alone. None of
+// the other built-in formats places digits. In East Asian workbooks 27 to 36 and 50 to 58 are dates
+// too. Source: ECMA-376 part 1, 18.8.30.
 var builtinFormats = map[int]string{
 	14: "m/d/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
 	21: "h:mm:ss", 22: "m/d/yyyy h:mm", 45: "mm:ss", 47: "mm:ss.0",
@@ -38,13 +43,14 @@ var builtinFormats = map[int]string{
 	56: "yyyy-m-d", 57: "yyyy-m", 58: "m-d",
 }
 
-// parseNumberFormat reads a format code. One that makes no sense is General:
-// the number itself is never wrong.
+// parseNumberFormat parses a format code. It returns General for an invalid one, because the number
+// itself is always correct.
 func parseNumberFormat(code string) (format numberFormat) {
 	if len(code) > 255 {
-		return numberFormat{} // longer than Excel allows
+		// Excel allows no longer code.
+		return numberFormat{}
 	}
-	// The parser indexes beyond its tables on some codes that no program writes.
+	// The parser panics on some codes that no program writes.
 	defer func() {
 		if recover() != nil {
 			format = numberFormat{}
@@ -96,8 +102,7 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 			places += len(t.TValue)
 			parts = append(parts, digitPart{placeholders: t.TValue})
 		case nfp.TokenTypeLiteral:
-			// Separators place digits; any other text tells what the number
-			// means, and is no part of it.
+			// Separators place digits. Any other text explains the number and is not part of it.
 			other = other || strings.Trim(t.TValue, "-() ./+\u00a0") != ""
 			literals++
 			parts = append(parts, digitPart{literal: t.TValue})
@@ -105,12 +110,14 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 			other = true
 		}
 	}
-	if elapsed { // a duration, which is a number of days and no date
+	// A duration is a number of days, not a date.
+	if elapsed {
 		return formatSection{condition: section.condition}
 	}
 	section.year = section.date && !section.time && !months && !days
 	if months && !section.time {
-		section.date = true // otherwise they are minutes
+		// Without another date part, m means minutes.
+		section.date = true
 	}
 	if !other && (zeros >= 2 || places >= 3 && literals > 0) {
 		section.digits = parts
@@ -143,7 +150,7 @@ func parseCondition(t nfp.Token) func(float64) bool {
 	return nil
 }
 
-// section is the one that shows the value.
+// section returns the section that shows the value.
 func (f *numberFormat) section(value float64) *formatSection {
 	numeric := f.sections[:min(len(f.sections), 3)]
 	conditional := false
@@ -178,7 +185,8 @@ func (s *formatSection) appendDigits(dst []byte, digits []byte) []byte {
 	for _, part := range s.digits {
 		places += len(part.placeholders)
 	}
-	spare := len(digits) - places // more digits than places: the first place takes them
+	// spare is the number of digits beyond the places. The first place takes them.
+	spare := len(digits) - places
 	for _, part := range s.digits {
 		dst = append(dst, part.literal...)
 		for i := range len(part.placeholders) {

@@ -6,19 +6,22 @@ import (
 	"time"
 )
 
-// OutCell is a cell to write: its value and its look. A CSV has only the value.
+// OutCell is a cell to write, with its value and style. A CSV keeps only the value.
 //
-// Text is always written as text: neither "=1+1" nor "+1 Fitness LLC" becomes a
-// formula.
+// Text is always written as text: neither "=1+1" nor "+1 Fitness LLC" becomes a formula.
 type OutCell struct {
 	Cell
-	Style   StyleID
-	Money   bool   // a Number that is an amount of dollars
-	Format  string // a number format in place of the usual one of a Number or a Date
-	Comment string // a note that opens at the cell
+	Style StyleID
+	// Money reports whether a Number is an amount in dollars.
+	Money bool
+	// Format is a number format that replaces the default of a Number or a Date. Empty means the
+	// default.
+	Format string
+	// Comment is a note at the cell. Empty means no note.
+	Comment string
 }
 
-// Str is a cell with text.
+// Str returns a cell with text.
 func Str(text string) OutCell {
 	if text == "" {
 		return OutCell{}
@@ -26,12 +29,12 @@ func Str(text string) OutCell {
 	return OutCell{Cell: Cell{Text: text, Kind: Text}}
 }
 
-// Int is a cell with a whole number.
+// Int returns a cell with a whole number.
 func Int(n int64) OutCell {
 	return OutCell{Cell: Cell{Text: strconv.FormatInt(n, 10), Kind: Number}}
 }
 
-// Money is a cell with an amount in cents, which it shows in dollars.
+// Money returns a cell with an amount in cents, shown in dollars.
 func Money(cents int64) OutCell {
 	text := fmt.Sprintf("%03d", cents)
 	if cents < 0 {
@@ -41,8 +44,8 @@ func Money(cents int64) OutCell {
 	return OutCell{Cell: Cell{Text: text[:point] + "." + text[point:], Kind: Number}, Money: true}
 }
 
-// Time is a cell with a date and, unless it is midnight, a time. The zone is
-// not shown: convert the time before.
+// Time returns a cell with a date and, unless it is midnight, a time. Convert the time to the zone
+// of the reader first, because the cell does not show the zone.
 func Time(t time.Time) OutCell {
 	if t.IsZero() {
 		return OutCell{}
@@ -63,7 +66,7 @@ func CopyOf(c Cell) OutCell {
 	return out
 }
 
-// WithStyle returns the cell in another style.
+// WithStyle returns the cell with another style.
 func (c OutCell) WithStyle(style StyleID) OutCell {
 	c.Style = style
 	return c
@@ -75,23 +78,23 @@ func (c OutCell) WithComment(comment string) OutCell {
 	return c
 }
 
-// StyleID is the look of a cell. The format of its value (money, dates, text)
-// follows from the value.
+// StyleID is the style of a cell. The format of the value (money, dates, text) follows from the
+// value.
 type StyleID uint8
 
-// The looks of cells. The text of a cell always says the same as its color.
+// The styles of cells. The text of a cell always carries the meaning of its color.
 const (
 	StylePlain       StyleID = iota
-	StyleTitle               // the name of a sheet
+	StyleTitle               // sheet title
 	StyleHeader              // above a column
 	StyleHeaderRight         // above a column of figures
 	StyleBold
-	StyleWrap  // a paragraph, over several lines
+	StyleWrap  // paragraph over several lines
 	StyleOK    // green
-	StyleWait  // blue-grey: still to come
+	StyleWait  // blue-grey, in progress
 	StyleWarn  // amber
 	StyleBad   // red
-	StyleGrey  // of no further interest
-	StyleFault // a cell with an error
+	StyleGrey  // no further interest
+	StyleFault // cell with an error
 	styleCount
 )

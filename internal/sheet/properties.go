@@ -1,16 +1,16 @@
 package sheet
 
-// The properties of a workbook are rows of texts that the program needs when the
-// workbook is uploaded again. They are on a very hidden sheet, which every
-// spreadsheet program keeps.
+// The properties of a workbook are rows of text that the program needs if the workbook is uploaded
+// again. They are on a very hidden sheet, which every spreadsheet program keeps.
 
 const (
-	// PropertiesSheet is the name of that sheet.
+	// PropertiesSheet is the name of the sheet with the properties.
 	PropertiesSheet = "Bulkfiling"
-	propertiesMark  = "bulkfiling properties" // its first cell
+	// propertiesMark is the text of its first cell.
+	propertiesMark = "bulkfiling properties"
 )
 
-// Properties adds the workbook's properties. It is called after all its sheets.
+// Properties adds the workbook's properties. Call it after the last sheet.
 func (w *Workbook) Properties(rows [][]string) error {
 	s, err := w.Sheet(PropertiesSheet, SheetOptions{Hidden: true})
 	if err != nil {
@@ -28,15 +28,16 @@ func (w *Workbook) Properties(rows [][]string) error {
 	return nil
 }
 
-// Properties returns the properties of a workbook that this package wrote; nil
-// for any other.
+// Properties returns the properties of a workbook that this package wrote. It returns nil if
+// another program wrote it.
 func (f *File) Properties() ([][]string, error) {
 	if f.format != XLSX {
 		return nil, nil
 	}
 	source, err := f.body.rows(PropertiesSheet)
 	if err != nil {
-		return nil, nil // there is no such sheet
+		// The workbook has no properties.
+		return nil, nil
 	}
 	var all [][]string
 	err = EachRow(&Reader{file: f, sheet: PropertiesSheet, source: source}, func(row *Row) error {

@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// ErrBusy is returned by [AcquireReader] where too many callers wait already.
+// ErrBusy is returned by [AcquireReader] if too many callers are already waiting.
 var ErrBusy = errors.New("too many spreadsheets are being read")
 
-// readers bounds how many spreadsheets this process reads at once; Limits
-// bounds what each may cost.
+// readers bounds how many spreadsheets this process reads at once. Limits bounds the cost of each.
 type readers struct {
 	slots   chan struct{}
 	waiting atomic.Int64
@@ -19,9 +18,9 @@ type readers struct {
 
 var processReaders atomic.Pointer[readers]
 
-// LimitReaders sets how many spreadsheets this process reads at once, and how
-// many callers may wait. A server calls it once, before it reads any; a command
-// reads one at a time and needs no limit. An atOnce of 0 removes the limit.
+// LimitReaders sets how many spreadsheets this process reads at once, and how many callers may
+// wait. A server calls it once, before the first read. A command reads one spreadsheet at a time
+// and needs no limit. An atOnce of 0 removes the limit.
 func LimitReaders(atOnce, queue int) {
 	if atOnce == 0 {
 		processReaders.Store(nil)
@@ -32,15 +31,15 @@ func LimitReaders(atOnce, queue int) {
 
 type unlimitedWait struct{}
 
-// WithUnlimitedWait returns a context in which [AcquireReader] waits however
-// many callers wait already: for background work.
+// WithUnlimitedWait returns a context for background work. With it [AcquireReader] waits for any
+// number of other callers.
 func WithUnlimitedWait(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unlimitedWait{}, true)
 }
 
-// AcquireReader waits until a spreadsheet may be opened and read. The caller
-// calls release when it has read it, and does not acquire a second reader
-// before that. It returns ErrBusy at once where too many wait.
+// AcquireReader waits until a spreadsheet may be opened and read. The caller calls release after
+// the read, and must not acquire a second reader before that. It returns ErrBusy at once if too
+// many callers are waiting.
 func AcquireReader(ctx context.Context) (release func(), err error) {
 	r := processReaders.Load()
 	if r == nil {

@@ -7,17 +7,19 @@ import (
 	"time"
 )
 
-// replacing is how a file takes the place of another.
+// replacing replaces a file with another.
 type replacing struct {
 	rename func(from, to string) error
-	busy   func(error) bool // another program has the file open, which keeps it from being replaced
-	pause  time.Duration
-	tries  int
+	// busy reports whether the error means that another program has the file open and blocks its
+	// replacement.
+	busy  func(error) bool
+	pause time.Duration
+	tries int
 }
 
-// replaceFile renames a file over another. On Windows a file that another program has
-// open cannot be replaced: a virus scanner closes it within moments, and a spreadsheet
-// program only when its person does.
+// replaceFile renames a file over another. On Windows a file that another program has open cannot
+// be replaced. A virus scanner closes it within moments, a spreadsheet program only when its user
+// does.
 var replaceFile = replacing{rename: os.Rename, busy: isBusy, pause: 100 * time.Millisecond, tries: 20}.replace
 
 func (r replacing) replace(from, to string) error {

@@ -2,6 +2,6 @@
 
 package sheet
 
-// isBusy reports nothing: an open file can be replaced, and who has it open keeps the
-// former content.
+// isBusy returns false, because an open file can be replaced here. A program that has it open keeps
+// the former content.
 func isBusy(error) bool { return false }

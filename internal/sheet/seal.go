@@ -11,14 +11,14 @@ import (
 	"os"
 )
 
-// A workbook that this package writes ends with a seal: a comment of the archive
-// that holds the SHA-256 of everything before it. Any program that saves the
-// workbook again leaves the seal out, and any other change breaks it.
+// A workbook that this package writes ends with a seal: a comment of the archive with the SHA-256
+// of everything before it. Any program that saves the workbook again drops the seal, and any other
+// change breaks it.
 
 const sealPrefix = "bulkfiling sha256:"
 
-// archiveEnd is the length of an archive's last record without its comment, whose
-// length stands in its last two bytes.
+// archiveEnd is the length of an archive's last record without its comment. Its last two bytes are
+// the length of the comment.
 const archiveEnd = 22
 
 // seal adds the seal to a finished archive without a comment.
@@ -55,8 +55,7 @@ func HashFile(path string) (string, error) {
 	return hashOf(file)
 }
 
-// IsUnedited reports whether this package wrote the workbook and it was not
-// changed since.
+// IsUnedited reports whether this package wrote the workbook and no program has changed it since.
 func IsUnedited(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

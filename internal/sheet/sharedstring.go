@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// stringTable holds the shared strings of a workbook, cleaned, one after the other.
+// stringTable has the shared strings of a workbook, cleaned and concatenated.
 type stringTable struct {
-	text   strings.Builder
-	ends   []uint32       // where each string ends
-	struck map[int]Strike // of the strings that are struck through
+	text strings.Builder
+	// ends are the end offsets of the strings.
+	ends []uint32
+	// struck are the strings that are struck through.
+	struck map[int]Strike
 }
 
 // at returns the i-th string.
@@ -26,9 +28,8 @@ func (t *stringTable) at(i int) (string, bool) {
 	return t.text.String()[start:t.ends[i]], true
 }
 
-// readStrings reads the shared strings. A workbook without them has none, which
-// matters only if a cell refers to one. The counts that the part declares are
-// not relied on.
+// readStrings reads the shared strings. A workbook without them is valid unless a cell refers to
+// one. The counts that the part declares are ignored.
 func (w *workbook) readStrings() (*stringTable, error) {
 	if w.stringsPart == "" || w.parts[w.stringsPart] == nil {
 		const usual = "xl/sharedstrings.xml"
@@ -43,7 +44,7 @@ func (w *workbook) readStrings() (*stringTable, error) {
 	}
 	defer content.Close()
 	b := stringTableBuilder{limits: w.limits, table: new(stringTable)}
-	// The texts take less than the part, whose size the archive may tell wrongly.
+	// The texts take less space than the part. The size in the archive may be wrong.
 	b.table.text.Grow(int(min(w.parts[w.stringsPart].UncompressedSize64, uint64(w.limits.StringBytes))))
 	s := newScanner(content)
 	for {
@@ -68,10 +69,11 @@ func (w *workbook) readStrings() (*stringTable, error) {
 }
 
 type stringTableBuilder struct {
-	limits     Limits
-	table      *stringTable
-	raw, text  []byte
-	unreadable bool // a text has U+FFFD
+	limits    Limits
+	table     *stringTable
+	raw, text []byte
+	// unreadable reports whether a text contains U+FFFD.
+	unreadable bool
 }
 
 func (b *stringTableBuilder) add(s *scanner) (err error) {
@@ -99,14 +101,15 @@ func (b *stringTableBuilder) add(s *scanner) (err error) {
 	return nil
 }
 
-// richText appends the text of the element whose start came last (a shared or
-// an inline string) up to its end: the plain text, or the runs of a rich text
-// joined. Runs that are struck through are left out, unless all of them are.
-// Phonetic runs are the reading of a text, not part of it.
+// richText appends the text of the element that starts at the current token (a shared or an inline
+// string), up to its end. The text is the plain text, or the joined runs of a rich text. Runs that
+// are struck through are left out, unless all of them are. Phonetic runs are left out too, because
+// they only give the reading of a text.
 func (s *scanner) richText(dst []byte, limit int) ([]byte, Strike, error) {
 	start, inText := len(dst), 0
 	runStruck := false
-	var struck [][2]int // the parts of dst that are struck through
+	// struck are the spans of dst that are struck through.
+	var struck [][2]int
 	for depth := len(s.marks); ; {
 		token, err := s.next()
 		if err != nil {
@@ -148,8 +151,8 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, Strike, error) {
 	}
 }
 
-// withoutStruck removes the struck parts from the text that begins at start. If
-// nothing else is in it, the text stays as it is.
+// withoutStruck removes the struck parts from the text that begins at start. If the text has no
+// other part, it stays unchanged.
 func withoutStruck(dst []byte, start int, struck [][2]int) ([]byte, Strike) {
 	if struck == nil {
 		return dst, NotStruck

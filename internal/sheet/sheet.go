@@ -1,12 +1,10 @@
-// Package sheet reads the cells of XLSX and CSV files together with their
-// coordinates, and writes XLSX and CSV, also into a copy of a workbook that it has
-// read. It knows nothing about the meaning of the cells.
+// Package sheet reads the cells of XLSX and CSV files with their coordinates. It also writes XLSX
+// and CSV, including into a copy of a workbook that it has read. It does not interpret the cells.
 //
-// Reading is streamed: a million rows need no more memory than a hundred, apart
-// from the shared strings of an XLSX, which are kept in one compact table. The
-// content of a file decides its format, never its name. Content that cannot be
-// read exactly is refused with a [FormatError] that says why and what to do.
-// Nothing is guessed: in a CSV every cell is text.
+// Reading is streamed: a million rows need no more memory than a hundred, apart from the shared
+// strings of an XLSX, which are kept in one compact table. The content of a file decides its
+// format, never its name. Content that cannot be read exactly is refused with a [FormatError] that
+// has the reason and a remedy. Nothing is guessed: in a CSV every cell is text.
 package sheet
 
 import (
@@ -19,18 +17,26 @@ import (
 	"sync"
 )
 
-// Kind is the kind of value that a cell holds.
+// Kind is the kind of a cell's value.
 type Kind uint8
 
-// The kinds of cells. In a CSV there are only Blank and Text.
+// The kinds of cells. A CSV has only Blank and Text.
 const (
-	Blank   Kind = iota
-	Text         // also a number or date that was typed as text
-	Number       // Text is a plain decimal, or the digits as the number format places them ("02134")
-	Date         // Text is ISO 8601: "2026-03-01", "2026-03-01T14:30:00", or "14:30:00" where there is a time alone
-	Bool         // Text is "TRUE" or "FALSE"
-	Error        // Text is the error as shown: "#N/A", "#REF!"
-	Formula      // a formula whose result the file does not hold; Text is empty
+	Blank Kind = iota
+	// Text is also a number or date that was typed as text.
+	Text
+	// Number has a plain decimal as its Text, or the digits as the number format places them
+	// ("02134").
+	Number
+	// Date has ISO 8601 as its Text: "2026-03-01", "2026-03-01T14:30:00", or "14:30:00" for a time
+	// without a date.
+	Date
+	// Bool has "TRUE" or "FALSE" as its Text.
+	Bool
+	// Error has the error as shown as its Text: "#N/A", "#REF!".
+	Error
+	// Formula is a formula without a stored result. Its Text is empty.
+	Formula
 )
 
 var kindNames = [...]string{"blank", "text", "number", "date", "bool", "error", "formula"}
@@ -42,66 +48,75 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Cell is what a person sees in one cell of a spreadsheet.
+// Cell is the visible content of one cell of a spreadsheet.
 //
-// Text has its white space made plain: trimmed, non-breaking and other Unicode
-// spaces turned into a space, zero-width and control characters removed, and a
-// line break with the blanks around it turned into one space. Bytes that are no
-// characters are U+FFFD. A Number's Text is the shortest plain decimal ("2026",
-// never "2.026E3" or "2026.0") of the at most 15 digits a spreadsheet shows,
-// unless the number format does no more than place digits (00000, 000-00-0000,
-// (000) 000-0000); then it is the formatted text.
+// Text has normalized white space: it is trimmed, non-breaking and other Unicode spaces become a
+// space, zero-width and control characters are removed, and a line break with the blanks around it
+// becomes one space. Bytes that are not valid characters are U+FFFD. A Number's Text is the
+// shortest plain decimal ("2026", never "2.026E3" or "2026.0") of the at most 15 digits a
+// spreadsheet shows. If the number format only places digits (00000, 000-00-0000, (000) 000-0000),
+// it is the formatted text.
 type Cell struct {
-	Text   string
-	Kind   Kind
-	Year   bool // of a Date: its format shows the year alone
+	Text string
+	Kind Kind
+	// Year reports whether the format of a Date shows only the year.
+	Year   bool
 	Strike Strike
 }
 
-// Strike is how much of a cell of an XLSX is struck through.
+// Strike is the extent of the strikethrough in a cell of an XLSX.
 type Strike uint8
 
-// The extents of a strikethrough. Of a cell that is struck through in part, Text is
-// the rest: the text that is still meant.
+// The extents of a strikethrough. The Text of a cell that is struck through in part is the
+// remaining text, which is still valid.
 const (
 	NotStruck Strike = iota
 	PartStruck
 	AllStruck
 )
 
-// Row is one row that holds at least one cell that is not blank. Cells has no
-// trailing blanks; its index is the column.
+// Row is a row with at least one cell that is not blank. Cells has no trailing blanks. Its index is
+// the column.
 type Row struct {
-	// the row number a spreadsheet program shows for it, from 1; blank rows
-	// count, quoted line breaks do not
+	// Number is the row number that a spreadsheet program shows, counted from 1. Blank rows count,
+	// quoted line breaks do not.
 	Number int
-	Line   int  // CSV: the physical line, from 1, on which the record starts; 0 for XLSX
-	Hidden bool // hidden by hand or by a filter; XLSX only
-	Struck bool // most of its cells are struck through; XLSX only
+	// Line is the physical line of a CSV on which the record starts, counted from 1. Rows of an
+	// XLSX have 0.
+	Line int
+	// Hidden reports whether the row is hidden by hand or by a filter. Set only for XLSX.
+	Hidden bool
+	// Struck reports whether most cells of the row are struck through. Set only for XLSX.
+	Struck bool
 	Cells  []Cell
 }
 
-// Block is a run of rows. [Reader.Read] overwrites the Rows of a Block and
-// their Cells, while the Text of a cell stays valid. The Texts of one block
-// share memory, so a program that keeps a few of many should clone them.
+// Block is a run of rows. [Reader.Read] overwrites the Rows of a Block and their Cells, but the
+// Text of a cell stays valid. The Texts of one block share memory, so a program that keeps a few of
+// many should clone them.
 type Block struct {
 	Rows []Row
 
-	cells   []Cell // of all rows, one after the other
-	ends    []int  // where each row ends in cells
-	scratch []byte // text of cells that is not yet a string
+	// cells are the cells of all rows, concatenated.
+	cells []Cell
+	// ends are the end indexes of the rows in cells.
+	ends []int
+	// scratch is text of cells that is not yet a string.
+	scratch []byte
 	patches []patch
-	text    int // bytes of text that its cells show, wherever they lie
+	// text is the number of bytes of text in the cells, including shared text.
+	text int
 }
 
 // patch is the part of the scratch that becomes the text of a cell.
 type patch struct{ cell, start, end int }
 
-// A block is full when it reaches any of these; rows of 16,384 columns exist.
+// A block is full when it reaches one of these limits. Rows with 16,384 columns exist.
 const (
 	blockRows  = 512
 	blockCells = 1 << 14
-	blockText  = 1 << 20 // bytes
+	// blockText is in bytes.
+	blockText = 1 << 20
 )
 
 func (b *Block) reset() {
@@ -132,8 +147,7 @@ func (b *Block) endRow(row Row) (blank bool) {
 	return false
 }
 
-// seal assigns the cells, which no longer move, to their rows and turns the
-// scratch into strings.
+// seal assigns the cells, which no longer move, to their rows and turns the scratch into strings.
 func (b *Block) seal() {
 	if len(b.patches) > 0 {
 		text := string(b.scratch)
@@ -153,31 +167,36 @@ type Format string
 
 // The formats that can be read.
 const (
-	CSV  Format = "csv" // and its kin, whatever the delimiter
+	// CSV includes related formats with any delimiter.
+	CSV  Format = "csv"
 	XLSX Format = "xlsx"
 )
 
 // Info describes a sheet.
 type Info struct {
-	Name    string // "" for a CSV
+	// Name is empty for a CSV.
+	Name    string
 	Visible bool
 }
 
-// File is an open spreadsheet. Several of its sheets may be read at once.
+// File is an open spreadsheet. Several of its sheets may be read concurrently.
 type File struct {
-	name   string // without folders, as errors show it
-	bytes  io.ReaderAt
-	size   int64
-	closer io.Closer // nil where there is nothing to close
+	// name is the file name without folders, for errors.
+	name  string
+	bytes io.ReaderAt
+	size  int64
+	// closer is nil if there is nothing to close.
+	closer io.Closer
 	format Format
 	body   body
 
 	mu    sync.Mutex
 	notes []string
-	names map[string]string // of sheets that are known under another name, by that
+	// names are the sheet names in the file, by the names that Rename gave them.
+	names map[string]string
 }
 
-// body is what differs between the formats.
+// body is the format-specific part of a File.
 type body interface {
 	sheets() []Info
 	rows(sheet string) (source, error)
@@ -189,8 +208,7 @@ type source interface {
 	close() error
 }
 
-// Open opens a file and detects its format. If the file is at fault, the error
-// is a *[FormatError].
+// Open opens a file and detects its format. If the file is at fault, the error is a *[FormatError].
 func Open(path string, limits Limits) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -218,9 +236,9 @@ func open(file *os.File, limits Limits) (*File, error) {
 	return OpenReader(at.File, file, stat.Size(), limits)
 }
 
-// OpenReader is Open for content that is not a file, such as an upload. The
-// content is read in place, never copied to disk, and must stay readable until
-// the File is closed. Only the last element of the name is used, in errors.
+// OpenReader is Open for content that is not a file, such as an upload. The content is read in
+// place, never copied to disk, and must stay readable until the File is closed. Errors show only
+// the last element of the name.
 func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, error) {
 	f := &File{name: filepath.Base(name)}
 	if err := f.openAt(r, size, limits.withDefaults(size)); err != nil {
@@ -247,8 +265,8 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	return err
 }
 
-// Rename renames the file and its sheets by the function as. No two sheets get
-// the same name. It is called before any other method.
+// Rename renames the file and its sheets with the function as. Sheet names stay unique. Call it
+// before any other method.
 func (f *File) Rename(as func(string) string) {
 	f.name = as(f.name)
 	taken := make(map[string]bool)
@@ -269,16 +287,16 @@ func (f *File) Rename(as func(string) string) {
 	}
 }
 
-// Name is the name of the file without folders.
+// Name returns the name of the file without folders.
 func (f *File) Name() string { return f.name }
 
-// Content reads the bytes of the file.
+// Content returns a reader of the bytes of the file.
 func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.size) }
 
 // Format returns the format of the file.
 func (f *File) Format() Format { return f.format }
 
-// Delimiter returns what stands between the fields of a CSV; 0 for a workbook.
+// Delimiter returns the field delimiter of a CSV. It returns 0 if the file is a workbook.
 func (f *File) Delimiter() rune {
 	if body, ok := f.body.(*csvBody); ok {
 		return body.comma
@@ -286,8 +304,7 @@ func (f *File) Delimiter() rune {
 	return 0
 }
 
-// Sheets lists the sheets with cells, in the order of their tabs. A CSV has one
-// with an empty name.
+// Sheets lists the sheets with cells, in the order of their tabs. A CSV has one with an empty name.
 func (f *File) Sheets() []Info {
 	all := f.body.sheets()
 	if len(f.names) == 0 {
@@ -304,9 +321,8 @@ func (f *File) Sheets() []Info {
 	return all
 }
 
-// Notes returns notes on the file for its owner: an encoding other than UTF-8,
-// a delimiter other than the comma, hidden sheets. Some are known only when all
-// rows were read.
+// Notes returns notes on the file for its owner: an encoding other than UTF-8, a delimiter other
+// than the comma, hidden sheets. Some are known only after all rows are read.
 func (f *File) Notes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -322,7 +338,7 @@ func (f *File) note(text string) {
 	}
 }
 
-// ownName returns the name that a sheet has in the file.
+// ownName returns the sheet name in the file.
 func (f *File) ownName(sheet string) string {
 	if own, renamed := f.names[sheet]; renamed {
 		return own
@@ -355,9 +371,9 @@ type Reader struct {
 	err    error
 }
 
-// Read fills the block with the next few hundred rows. At the end it returns
-// io.EOF with an empty block. Any other error means that the sheet is not
-// complete, and that the rows read before are not reliable.
+// Read fills the block with the next few hundred rows. At the end it returns io.EOF with an empty
+// block. Any other error means that the sheet is incomplete and that the rows read before are
+// unreliable.
 func (r *Reader) Read(b *Block) error {
 	b.reset()
 	if r.err != nil {

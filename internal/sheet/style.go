@@ -2,12 +2,14 @@ package sheet
 
 import "github.com/xuri/excelize/v2"
 
-// numberLook is how a value is shown.
+// numberLook is the number format of a value.
 type numberLook uint8
 
 const (
 	asGeneral numberLook = iota
-	asText               // typed text stays text, and a later edit in Excel cannot turn it into a formula or a date
+	// asText keeps typed text as text. A later edit in Excel cannot turn it into a formula or a
+	// date.
+	asText
 	asMoney
 	asDate
 	asTime
@@ -19,16 +21,18 @@ var numberFormats = [...]string{
 	asTime:  "yyyy-mm-dd hh:mm:ss",
 }
 
-// look is a style as the workbook knows it.
+// look is the key of a style in the workbook.
 type look struct {
 	style  StyleID
 	format numberLook
-	custom string // a number format in place of the usual one of format
+	// custom is a number format that replaces the default of format. Empty means the default.
+	custom string
 }
 
-// appearance is what a style is made of.
+// appearance is the visual part of a style.
 type appearance struct {
-	fill, color string // "" for the usual
+	// An empty fill or color means the default.
+	fill, color string
 	bold        bool
 	size        float64
 	wrap, right bool
@@ -55,7 +59,7 @@ var appearances = [styleCount]appearance{
 	StyleFault: {fill: "FFD966", border: "C00000"},
 }
 
-// style makes a style of the workbook the first time it is used.
+// style returns the ID of a style. It adds the style to the workbook on first use.
 func (w *Workbook) style(l look) (int, error) {
 	if id, ok := w.styles[l]; ok {
 		return id, nil
@@ -85,7 +89,8 @@ func (w *Workbook) style(l look) (int, error) {
 		style.CustomNumFmt = &l.custom
 	case l.format == asGeneral:
 	case l.format == asText:
-		style.NumFmt = 49 // built in
+		// Number format 49 is the built-in one for text.
+		style.NumFmt = 49
 	default:
 		style.CustomNumFmt = &numberFormats[l.format]
 	}
@@ -97,8 +102,8 @@ func (w *Workbook) style(l look) (int, error) {
 	return id, nil
 }
 
-// alignment is where a value stands in its cell; nil for the usual. Dates stand
-// in the middle, apart from the text beside them.
+// alignment returns the alignment of a cell, or nil if the default applies. Dates are centered, to
+// separate them from the text beside them.
 func alignment(l look, a appearance) *excelize.Alignment {
 	to := excelize.Alignment{WrapText: a.wrap}
 	if a.wrap {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// isPlain reports whether text needs no cleaning: printable ASCII without a
-// space at either end. Nearly every cell is.
+// isPlain reports whether text needs no cleaning: printable ASCII without a space at either end.
+// Nearly all cells are plain.
 func isPlain[T string | []byte](text T) bool {
 	if len(text) == 0 {
 		return true
@@ -22,8 +22,8 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// TypedCell returns the cell for a text that a person types: what a cell of a CSV
-// with this text holds.
+// TypedCell returns the cell for a text that a person types. It is the cell that a CSV with this
+// text has.
 func TypedCell(text string) Cell {
 	text = removeGuard(text)
 	if !isPlain(text) {
@@ -35,14 +35,14 @@ func TypedCell(text string) Cell {
 	return Cell{Text: text, Kind: Text}
 }
 
-// appendClean appends text as a person sees it; see [Cell]. What was appended
-// before is left as it is.
+// appendClean appends text as a person sees it. See [Cell]. It does not change the content of dst.
 func appendClean[T string | []byte](dst []byte, text T) []byte {
 	if isPlain(text) {
 		return append(dst, text...)
 	}
 	start := len(dst)
-	blanks, lineBreak := 0, false // seen since the last character that is shown
+	// blanks and lineBreak describe the white space since the last visible character.
+	blanks, lineBreak := 0, false
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
@@ -80,7 +80,7 @@ func decodeRune[T string | []byte](text T, at int) (rune, int) {
 	return utf8.DecodeRune(b[:copy(b[:], text[at:end])])
 }
 
-// runeClass is what becomes of a character.
+// runeClass is how appendClean treats a character.
 type runeClass uint8
 
 const (
@@ -98,7 +98,8 @@ func class(r rune) runeClass {
 		return space
 	case r == '\n', r == '\r', r == '\v', r == '\f', r == 0x85, r == 0x2028, r == 0x2029:
 		return newline
-	case r < 0xa0: // control characters, NUL among them
+	// These are control characters, including NUL.
+	case r < 0xa0:
 		return invisible
 	case r == 0xad, // soft hyphen
 		r == 0x34f,                 // combining grapheme joiner

@@ -14,13 +14,17 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Bounds of what a workbook can hold, or hold at a bearable price.
+// Limits of a workbook, set by the format or by the time that excelize takes.
 const (
-	maxComments  = 1000  // excelize takes quadratic time for them: 40,000 take 12 s
-	maxCellChars = 32767 // UTF-16 units; excelize cuts silently what is longer
-	maxListChars = 255   // of a drop-down that is kept in the cell's own rule
+	// maxComments bounds the quadratic time that excelize takes for comments: 40,000 take 12 s.
+	maxComments = 1000
+	// maxCellChars is in UTF-16 units. excelize cuts longer text silently.
+	maxCellChars = 32767
+	// maxListChars limits a drop-down that is stored in the cell's own rule.
+	maxListChars = 255
 
-	maxPromptChars = 255 // UTF-16 units of the prompt of a drop-down
+	// maxPromptChars limits the prompt of a drop-down, in UTF-16 units.
+	maxPromptChars = 255
 )
 
 // Workbook writes an XLSX file.
@@ -28,16 +32,19 @@ type Workbook struct {
 	file   *atomicFile
 	book   *excelize.File
 	sheets []*Writer
-	lists  [][]string // the values of long drop-downs, a column each
+	// lists are the values of long drop-downs, one column each.
+	lists  [][]string
 	styles map[look]int
 
-	from *File // that the workbook began with, or nil
+	// from is the workbook that the sheets were copied from, or nil.
+	from *File
 
-	merged []mergedCells // of the sheet with added columns
+	// merged are the merged cells of the sheet with added columns.
+	merged []mergedCells
 }
 
-// Create creates a workbook. It is written to a temporary file beside its
-// target and appears under its name with Save.
+// Create creates a workbook. It is written to a temporary file beside its target and appears under
+// its name with Save.
 func Create(path string) (*Workbook, error) {
 	file, err := createAtomic(path)
 	if err != nil {
@@ -46,18 +53,24 @@ func Create(path string) (*Workbook, error) {
 	return &Workbook{file: file, book: excelize.NewFile(), styles: map[look]int{}}, nil
 }
 
-// SheetOptions are the settings of a sheet. Columns are counted from 0, rows
-// from 1.
+// SheetOptions are the settings of a sheet. Columns count from 0, rows from 1.
 type SheetOptions struct {
-	Widths        []float64 // of the columns from A on, in characters; 0 is the usual width
-	HeaderRows    int       // that stay in sight at the top
-	HeaderColumns int       // that stay in sight on the left
-	AutoFilter    bool      // on the last header row
-	TabColor      string    // "2E7D32"
-	TextColumns   []int     // columns that keep what is typed as text, such as ZIP codes
-	Choices       []Choice
-	Hidden        bool
-	NoGrid        bool // without grid lines
+	// Widths are the widths of the columns from A on, in characters. 0 means the default width.
+	Widths []float64
+	// HeaderRows is the number of rows frozen at the top.
+	HeaderRows int
+	// HeaderColumns is the number of columns frozen on the left.
+	HeaderColumns int
+	// AutoFilter adds a filter to the last header row.
+	AutoFilter bool
+	// TabColor is in RGB hex, such as "2E7D32". Empty means the default.
+	TabColor string
+	// TextColumns are the columns in which typed values stay text, such as ZIP codes.
+	TextColumns []int
+	Choices     []Choice
+	Hidden      bool
+	// NoGrid hides the grid lines.
+	NoGrid bool
 }
 
 // Choice is a drop-down in the cells of a column.
@@ -66,7 +79,8 @@ type Choice struct {
 	FirstRow int
 	LastRow  int
 	Values   []string
-	Prompt   string // shown when the cell is chosen
+	// Prompt is shown while the cell is selected.
+	Prompt string
 }
 
 // Writer writes the rows of a sheet.
@@ -76,7 +90,8 @@ type Writer struct {
 	options SheetOptions
 	stream  *excelize.StreamWriter
 
-	row, width int // of the last row, and of the widest
+	// row is the number of the last row, and width is the width of the widest.
+	row, width int
 	values     []any
 	comments   []excelize.Comment
 }
@@ -108,7 +123,8 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	fit := true
 	props := &excelize.SheetPropsOptions{FitToPage: &fit}
 	if options.TabColor != "" {
-		color := "FF" + options.TabColor // opaque
+		// FF makes the color opaque.
+		color := "FF" + options.TabColor
 		props.TabColorRGB = &color
 	}
 	if err := w.book.SetSheetProps(name, props); err != nil {
@@ -123,7 +139,7 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 			return nil, err
 		}
 	}
-	// The stream would write a dimension before any row. Readers do without one.
+	// The stream would write a dimension before any row. Readers do not need one.
 	if err := w.book.SetSheetDimension(name, ""); err != nil {
 		return nil, err
 	}
@@ -134,8 +150,7 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	return s, s.begin()
 }
 
-// print makes a sheet as wide as a page across when it is printed, with its
-// header on every page.
+// print fits a sheet to the width of a page when it is printed, with its header on every page.
 func (w *Workbook) print(name string, headerRows int) error {
 	wide, long, landscape, margin := 1, 0, "landscape", 0.4
 	err := errors.Join(
@@ -159,11 +174,11 @@ func (w *Workbook) print(name string, headerRows int) error {
 	})
 }
 
-// maxWidths is how many columns get their widths. Each takes excelize as long as there are
-// columns before it: 9,000 of them took minutes.
+// maxWidths limits the columns with a width. excelize takes time proportional to the columns before
+// each one: 9,000 of them took minutes.
 const maxWidths = 500
 
-// begin writes what precedes the first row.
+// begin writes the content before the first row.
 func (s *Writer) begin() error {
 	o := s.options
 	textStyles := map[int]int{}
@@ -176,8 +191,8 @@ func (s *Writer) begin() error {
 			textStyles[c] = style
 		}
 	}
-	// From right to left, for excelize puts each column in front of those it
-	// has, and Excel wants them in order.
+	// Go from right to left, because excelize inserts each column before the existing ones, and
+	// Excel requires them in order.
 	last := min(len(o.Widths), maxWidths) - 1
 	for c := range textStyles {
 		last = max(last, c)
@@ -251,8 +266,8 @@ func (s *Writer) comment(cell, text string) {
 	})
 }
 
-// value returns a cell as excelize expects it. In a text column even a number
-// keeps what is typed over it.
+// value returns a cell as excelize expects it. In a text column even a number keeps the text
+// format, for later edits.
 func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
 	value, format := content(c)
 	if textColumn && format == asGeneral {
@@ -272,8 +287,8 @@ func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
 	return excelize.Cell{StyleID: style, Value: value}, nil
 }
 
-// content returns the value of a cell and its format. A number or date that a
-// workbook cannot hold exactly becomes text.
+// content returns the value of a cell and its format. A number or date that a workbook cannot store
+// exactly becomes text.
 func content(c OutCell) (any, numberLook) {
 	switch c.Kind {
 	case Blank, Formula:
@@ -297,8 +312,8 @@ func content(c OutCell) (any, numberLook) {
 	return cut(c.Text, maxCellChars), asText
 }
 
-// serialOf is the serial number of an ISO date from March 1900 on, when the
-// calendar of workbooks begins to be right.
+// serialOf returns the serial number of an ISO date. ok is false before March 1900, because the
+// calendar of workbooks is wrong before then.
 func serialOf(iso string) (serial float64, format numberLook, ok bool) {
 	layout, format := time.DateOnly, asDate
 	if len(iso) > len(time.DateOnly) {
@@ -312,7 +327,7 @@ func serialOf(iso string) (serial float64, format numberLook, ok bool) {
 	return since, format, since >= 61
 }
 
-// cut shortens text to so many UTF-16 units, and marks the cut.
+// cut shortens text to the given number of UTF-16 units, and marks the cut with an ellipsis.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -326,8 +341,8 @@ func cut(text string, limit int) string {
 
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
-// Save completes the workbook and renames it to its target. It leaves no
-// temporary file, whether it succeeds or not.
+// Save completes the workbook and renames it to its target. It leaves no temporary file, even if it
+// fails.
 func (w *Workbook) Save() error {
 	err := w.finish()
 	if err == nil {
@@ -344,8 +359,8 @@ func (w *Workbook) Save() error {
 	return nil
 }
 
-// finish adds what can be added only after all rows, and ends the streams.
-// After that excelize must not be asked for a sheet.
+// finish adds the parts that must follow all rows, and ends the streams. After that no method of
+// excelize may read a sheet.
 func (w *Workbook) finish() error {
 	if len(w.sheets) == 0 {
 		return fmt.Errorf("it has no sheets")
@@ -367,8 +382,8 @@ func (w *Workbook) finish() error {
 	}
 	for _, s := range w.sheets {
 		if s.options.Hidden {
-			// Very hidden: people cannot show it by mistake, and readers
-			// need not mention it.
+			// Make the sheet very hidden, so that people cannot show it by mistake and readers need
+			// not mention it.
 			if err := w.book.SetSheetVisible(s.name, false, true); err != nil {
 				return err
 			}
@@ -403,8 +418,8 @@ func (s *Writer) finish() error {
 	return nil
 }
 
-// validation is the rule behind a drop-down. Values that are too long for the
-// rule, or that hold the comma by which it divides them, go to a hidden sheet.
+// validation returns the rule of a drop-down. Values that are too long for the rule, or that
+// contain the comma that separates them, go to a hidden sheet.
 func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 	rule := excelize.NewDataValidation(true)
 	rule.Sqref = CellName(c.Column, c.FirstRow) + ":" + CellName(c.Column, c.LastRow)
@@ -422,7 +437,7 @@ func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 	return rule
 }
 
-// listSheet holds the values of long drop-downs.
+// listSheet is the sheet with the values of long drop-downs.
 const listSheet = "Lists"
 
 func (w *Workbook) writeLists() error {
@@ -451,8 +466,8 @@ func (w *Workbook) writeLists() error {
 	return nil
 }
 
-// write has excelize write the parts straight into the file, instead of
-// building the archive in memory first.
+// write makes excelize write the parts directly to the file, instead of building the archive in
+// memory first.
 func (w *Workbook) write() error {
 	archive := zip.NewWriter(w.file)
 	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })

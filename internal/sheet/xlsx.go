@@ -19,29 +19,40 @@ import (
 
 // workbook is an open XLSX file.
 type workbook struct {
-	owner          *File
-	limits         Limits
-	parts          map[string]*zip.File // by name, as partName has it
-	duplicateParts map[string]bool      // names that two parts have
+	owner  *File
+	limits Limits
+	// parts are the parts by their names, in the form of partName.
+	parts map[string]*zip.File
+	// duplicateParts are the names that two parts have.
+	duplicateParts map[string]bool
 
-	mu       sync.Mutex
-	opened   map[string]bool // parts that were opened: to read one again costs no memory
-	unpacked uint64          // bytes that they unpack to
+	mu sync.Mutex
+	// opened are the parts that were opened before. Reading one again costs no further memory.
+	opened map[string]bool
+	// unpacked is the unpacked size of the opened parts in bytes.
+	unpacked uint64
 
 	tabs     []tab
 	date1904 bool
-	styles   []int32        // by the style of a cell: its number format
-	codes    map[int]string // of number formats that are not built in
-	struck   []bool         // by the style of a cell: its text is struck through
-	strings  func() (*stringTable, error)
+	// styles are the number formats by cell style.
+	styles []int32
+	// codes are the number formats that are not built in.
+	codes map[int]string
+	// struck reports, by cell style, whether the text is struck through.
+	struck  []bool
+	strings func() (*stringTable, error)
 
-	stringsPart string // "" if there is none
-	main        string // the part that lists the sheets
-	stylesPart  string
-	strict      bool // of the strict form of the format, whose names are others
+	// stringsPart is empty if there are no shared strings.
+	stringsPart string
+	// main is the name of the part that lists the sheets.
+	main       string
+	stylesPart string
+	// strict reports whether the workbook uses the strict form of the format, which has other
+	// names.
+	strict bool
 }
 
-// tab is a sheet that holds cells.
+// tab is a sheet with cells.
 type tab struct {
 	Info
 	part string
@@ -92,8 +103,8 @@ func openArchive(owner *File, file io.ReaderAt, size int64, limits Limits) (*wor
 	return w, nil
 }
 
-// directoryReader bounds what is read of an archive before it is opened, which
-// is its directory: each entry of it takes ten times its size in memory.
+// directoryReader limits the bytes that opening an archive reads. These are its directory, and each
+// entry of it takes ten times its size in memory.
 type directoryReader struct {
 	io.ReaderAt
 	left   int64
@@ -109,15 +120,15 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, offset)
 }
 
-// partName brings the name of a part into one form. Names are compared without
-// regard to case, and some programs write them with backslashes.
+// partName normalizes the name of a part. Names are case-insensitive, and some programs write them
+// with backslashes.
 func partName(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/"))
 }
 
-// open opens a part for reading. A part that is larger than the archive says is an
-// error when it is read, as is one with a wrong checksum.
+// open opens a part for reading. Reading it fails if the part is larger than the archive declares,
+// or if its checksum is wrong.
 func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
@@ -155,7 +166,7 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	}{decoded, content}, nil
 }
 
-// unpackedWith returns the size of all parts that were opened, and of this one.
+// unpackedWith returns the unpacked size of all opened parts, including this one.
 func (w *workbook) unpackedWith(part *zip.File, name string) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +177,7 @@ func (w *workbook) unpackedWith(part *zip.File, name string) uint64 {
 	return w.unpacked
 }
 
-// partError returns the error for a damaged part. An error that already says so
-// is returned as is.
+// partError returns the error for a damaged part. It returns a FormatError unchanged.
 func partError(name string, err error) error {
 	var found *FormatError
 	if errors.As(err, &found) {
@@ -187,16 +197,18 @@ func partError(name string, err error) error {
 	return damaged(fmt.Sprintf("part %q: %s", name, reason), err)
 }
 
-// element is the start of an element of a small part. It is valid only during
-// the visit.
+// element is the start of an element of a small part. It is valid only during the visit.
 type element struct {
-	name       []byte // without its prefix, as that of the parent
-	parent     []byte // empty for the root
-	attributes []byte // raw
+	// name has no prefix. Neither has parent.
+	name []byte
+	// parent is empty for the root.
+	parent []byte
+	// attributes are the raw attributes.
+	attributes []byte
 }
 
-// get returns the value of an attribute. A name without a prefix counts before
-// one with a prefix.
+// get returns the value of an attribute. A name without a prefix takes precedence over one with a
+// prefix.
 func (e element) get(name string) string {
 	value, _ := e.find(name)
 	return value
@@ -219,7 +231,7 @@ func (e element) find(name string) (value string, found bool) {
 	return attributeText(prefixed), found
 }
 
-// is reports whether the element has a name and its parent another.
+// is reports whether the element and its parent have the given names.
 func (e element) is(name, parent string) bool {
 	return string(e.name) == name && string(e.parent) == parent
 }
@@ -249,8 +261,8 @@ func (w *workbook) walk(name string, visit func(element)) error {
 	}
 }
 
-// fewAttributes reports whether a tag has no more attributes than one of a
-// spreadsheet program can have.
+// fewAttributes reports whether a tag has at most as many attributes as a spreadsheet program
+// writes.
 func fewAttributes(attributes []byte) bool {
 	if bytes.Count(attributes, []byte("=")) <= maxAttributes {
 		return true
@@ -266,13 +278,15 @@ func fewAttributes(attributes []byte) bool {
 	}
 }
 
-// relation is a part that another refers to.
+// relation is a reference from one part to another.
 type relation struct {
-	kind   string // the last word of its type: "worksheet", "styles"
-	target string // the name of the part
+	// kind is the last word of the relation's type: "worksheet", "styles".
+	kind string
+	// target is the name of the part.
+	target string
 }
 
-// relations reads the references of a part. A part may have none.
+// relations reads the references of a part. A part may have no references.
 func (w *workbook) relations(of string) (map[string]relation, error) {
 	folder := path.Dir(of)
 	name := partName(path.Join(folder, "_rels", path.Base(of)+".rels"))
@@ -320,7 +334,7 @@ func (w *workbook) findMain() (string, error) {
 	return main, nil
 }
 
-// readMain reads the list of sheets and what belongs to all of them.
+// readMain reads the list of sheets and the data that all of them share.
 func (w *workbook) readMain(main string) error {
 	relations, err := w.relations(main)
 	if err != nil {
@@ -354,27 +368,33 @@ func (w *workbook) readMain(main string) error {
 	return nil
 }
 
-// sheetList gathers the sheets that the main part lists.
+// sheetList collects the sheets that the main part lists.
 type sheetList struct {
 	*workbook
 	relations map[string]relation
 
 	isWorkbook bool
 	sheets     int
-	taken      map[string]bool // parts that a sheet has
-	shared     bool            // two sheets have one part
-	longName   bool
-	skipped    []string // without cells
-	hidden     []string // a very hidden sheet belongs to a program; users do not know of it
+	// taken are the parts that a sheet uses.
+	taken map[string]bool
+	// shared reports whether two sheets use the same part.
+	shared   bool
+	longName bool
+	// skipped are the names of the sheets without cells.
+	skipped []string
+	// hidden excludes very hidden sheets. These belong to a program, and users do not know about
+	// them.
+	hidden []string
 }
 
-// element takes in one element of the main part.
+// element reads one element of the main part.
 func (l *sheetList) element(e element) {
 	switch {
 	case e.is("workbook", ""):
 		l.isWorkbook = true
 		l.strict = bytes.Contains(e.attributes, []byte("purl.oclc.org/ooxml"))
-	case e.is("workbookPr", "workbook"): // an extension has another, further in
+	// An extension has another workbookPr at a deeper level.
+	case e.is("workbookPr", "workbook"):
 		l.date1904 = isTrue(e.get("date1904"))
 	case e.is("sheet", "sheets"):
 		if l.sheets++; l.sheets <= l.limits.Sheets {
@@ -383,7 +403,7 @@ func (l *sheetList) element(e element) {
 	}
 }
 
-// add adds a sheet, if it has cells.
+// add adds a sheet if it has cells.
 func (l *sheetList) add(e element) {
 	t := tab{Info: Info{Name: e.get("name"), Visible: true}}
 	l.longName = l.longName || len(t.Name) > maxNameBytes
@@ -392,7 +412,7 @@ func (l *sheetList) add(e element) {
 		t.Visible = false
 	}
 	r, ok := l.relations[sheetRelation(e)]
-	// Some programs leave the relations out; the parts have their usual names then.
+	// Some programs omit the relations. The parts then have their usual names.
 	usual := fmt.Sprintf("xl/worksheets/sheet%d.xml", len(l.tabs)+len(l.skipped)+1)
 	switch {
 	case ok && r.kind == "worksheet":
@@ -411,7 +431,7 @@ func (l *sheetList) add(e element) {
 	l.tabs = append(l.tabs, t)
 }
 
-// check refuses a list that is not one of a workbook with cells.
+// check refuses a list that is not the list of a workbook with cells.
 func (l *sheetList) check() error {
 	switch {
 	case !l.isWorkbook:
@@ -429,7 +449,7 @@ func (l *sheetList) check() error {
 	return nil
 }
 
-// sheetRelation is the id by which a sheet refers to its part. Its prefix varies.
+// sheetRelation returns the ID by which a sheet refers to its part. Its prefix varies.
 func sheetRelation(e element) string {
 	if id, ok := e.find("r:id"); ok {
 		return id
@@ -447,11 +467,12 @@ func quoteAll(names []string) string {
 
 func isTrue(value string) bool { return value == "1" || strings.EqualFold(value, "true") }
 
-// readStyles reads the number format of each style that a cell can have, and
-// whether it strikes its text through.
+// readStyles reads the number format of each cell style, and whether the style strikes its text
+// through.
 func (w *workbook) readStyles(part string) error {
 	w.codes = map[int]string{}
-	var fonts []bool // by their ids: struck through
+	// fonts reports, by font ID, whether the font is struck through.
+	var fonts []bool
 	cellFont := false
 	return w.walk(part, func(e element) {
 		switch {
@@ -460,7 +481,8 @@ func (w *workbook) readStyles(part string) error {
 				w.codes[id] = e.get("formatCode")
 			}
 		case string(e.name) == "font":
-			if cellFont = string(e.parent) == "fonts"; cellFont { // others are of conditional formats
+			// Fonts elsewhere belong to conditional formats.
+			if cellFont = string(e.parent) == "fonts"; cellFont {
 				fonts = append(fonts, false)
 			}
 		case e.is("strike", "font") && cellFont:
@@ -478,14 +500,14 @@ func (w *workbook) readStyles(part string) error {
 	})
 }
 
-// formats are the number formats that the cells of a sheet use, each parsed
-// when the first cell has it: workbooks carry thousands that no cell uses.
+// formats are the number formats of the cells in a sheet. Each is parsed for the first cell that
+// has it, because workbooks carry thousands of unused ones.
 type formats struct {
 	workbook *workbook
 	parsed   map[int32]*numberFormat
 }
 
-// of is the number format of a style; nil for General.
+// of returns the number format of a style, or nil if it is General.
 func (f *formats) of(style int) (*numberFormat, error) {
 	if style >= len(f.workbook.styles) {
 		return nil, nil

@@ -17,19 +17,23 @@ type sheetSource struct {
 	scanner *scanner
 	strings *stringTable
 
-	inData  bool // within sheetData
-	number  int  // of the last row
+	// inData reports whether the scanner is within sheetData.
+	inData bool
+	// number is the number of the last row.
+	number  int
 	tally   tally
 	formats formats
 	value   []byte
 
-	filled, struckOut int // cells of the row at hand
-	text              int // bytes of its texts
+	// filled and struckOut count cells of the current row.
+	filled, struckOut int
+	// text is the number of bytes in the texts of the current row.
+	text int
 }
 
 func (s *sheetSource) close() error { return s.content.Close() }
 
-// fill fills a block with rows. Its error is io.EOF only if no rows are left.
+// fill fills a block with rows. It returns io.EOF only if no rows are left.
 func (s *sheetSource) fill(b *Block) error {
 	err := s.fillRows(b)
 	if err == io.EOF && len(b.Rows) > 0 {
@@ -66,7 +70,7 @@ func (s *sheetSource) fillRows(b *Block) error {
 	return nil
 }
 
-// findData goes to the rows.
+// findData advances to the rows.
 func (s *sheetSource) findData() error {
 	for {
 		t, err := s.scanner.next()
@@ -74,7 +78,8 @@ func (s *sheetSource) findData() error {
 		case err != nil:
 			return err
 		case t == tokenEOF:
-			return io.EOF // a sheet without rows, or read to its end
+			// The sheet has no rows, or all of it is read.
+			return io.EOF
 		case t != tokenStart:
 		case len(s.scanner.marks) == 1:
 			if string(s.scanner.name) != "worksheet" {
@@ -92,7 +97,7 @@ func (s *sheetSource) findData() error {
 	}
 }
 
-// finish reads what follows the rows.
+// finish reads the content after the rows.
 func (s *sheetSource) finish() error {
 	if err := s.scanner.readToEnd(); err != nil {
 		return err
@@ -101,8 +106,7 @@ func (s *sheetSource) finish() error {
 	return io.EOF
 }
 
-// readToEnd reads the rest of a part, so that a part that is cut short, or whose
-// checksum is wrong, is an error.
+// readToEnd reads the rest of a part, to detect a truncated part or a wrong checksum.
 func (s *scanner) readToEnd() error {
 	for {
 		t, err := s.next()
@@ -112,7 +116,7 @@ func (s *scanner) readToEnd() error {
 	}
 }
 
-// readRow reads the row whose start came last.
+// readRow reads the row that starts at the current token.
 func (s *sheetSource) readRow(b *Block) error {
 	row, err := s.rowAttributes()
 	if err != nil {
@@ -120,7 +124,8 @@ func (s *sheetSource) readRow(b *Block) error {
 	}
 	start := len(b.cells)
 	s.filled, s.struckOut, s.text = 0, 0, 0
-	next := 0 // the column of a cell that does not name its own
+	// next is the column of a cell without an address.
+	next := 0
 	for {
 		t, err := s.scanner.next()
 		switch {
@@ -140,8 +145,8 @@ func (s *sheetSource) readRow(b *Block) error {
 	}
 }
 
-// rowAttributes reads the number of the row whose start came last, 0 where it
-// has none, and whether the row is hidden.
+// rowAttributes reads the number of the row that starts at the current token, and whether the row
+// is hidden. The number is 0 if the row has none.
 func (s *sheetSource) rowAttributes() (row Row, err error) {
 	for rest := s.scanner.attributes; ; {
 		var name, value []byte
@@ -166,8 +171,8 @@ func (s *sheetSource) rowAttributes() (row Row, err error) {
 	}
 }
 
-// endRow adds the row whose cells begin at start to the block. A row without a
-// number follows the one before it.
+// endRow adds the row whose cells begin at start to the block. A row without a number follows the
+// one before it.
 func (s *sheetSource) endRow(b *Block, start int, row Row) error {
 	if row.Number == 0 {
 		row.Number = s.number + 1
@@ -183,8 +188,8 @@ func (s *sheetSource) endRow(b *Block, start int, row Row) error {
 
 func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
 
-// readCell reads the cell whose start came last into its column of the row that
-// begins at start, and returns the column after it.
+// readCell reads the cell that starts at the current token into its column of the row that begins
+// at start. It returns the next column.
 func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, err error) {
 	kind, style := typeNumber, 0
 	for rest := s.scanner.attributes; ; {
@@ -196,7 +201,8 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 		case "r":
 			c, r, ok := parseCellName(value)
 			if row.Number == 0 && ok && r > s.number && r <= s.limits.Rows {
-				row.Number = r // the row does not name its number
+				// The row has no number.
+				row.Number = r
 			}
 			if !ok || r != row.Number {
 				return 0, s.rowError(fmt.Sprintf("row %d has a cell %.20q", max(row.Number, s.number+1), value))
@@ -233,8 +239,8 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 	return col + 1, nil
 }
 
-// count counts a cell that is not blank, and its text wherever that lies: a
-// shared text costs its size each time that a cell shows it.
+// count counts a cell that is not blank, and its text. A shared text counts for each cell that
+// shows it.
 func (s *sheetSource) count(b *Block, at, row int) error {
 	text := len(b.cells[at].Text)
 	if last := len(b.patches) - 1; last >= 0 && b.patches[last].cell == at {
@@ -247,17 +253,20 @@ func (s *sheetSource) count(b *Block, at, row int) error {
 	return s.tally.cell(text)
 }
 
-// cellType is how the value of a cell is written.
+// cellType is the encoding of a cell's value.
 type cellType uint8
 
 const (
 	typeNumber cellType = iota
-	typeShared          // the index of a shared string
-	typeString          // the text a formula gave
+	// typeShared is the index of a shared string.
+	typeShared
+	// typeString is the text result of a formula.
+	typeString
 	typeInline
 	typeBool
 	typeError
-	typeDate // in ISO form
+	// typeDate is a date in ISO form.
+	typeDate
 )
 
 var cellTypes = map[string]cellType{
@@ -265,11 +274,13 @@ var cellTypes = map[string]cellType{
 	"d": typeDate,
 }
 
-// cellValue is what a cell's element holds.
+// cellValue is the content of a cell's element.
 type cellValue struct {
-	raw     []byte
-	present bool // there is a <v>, which may be empty
-	inline  bool // the text is in the cell's own <is>
+	raw []byte
+	// present reports whether the cell has a <v>, which may be empty.
+	present bool
+	// inline reports whether the text is in the cell's own <is>.
+	inline  bool
 	formula bool
 	strike  Strike
 }
@@ -367,7 +378,7 @@ func (s *sheetSource) setShared(b *Block, at int, index []byte) error {
 	return nil
 }
 
-// readText appends the text of the element whose start came last, up to its end.
+// readText appends the text of the element that starts at the current token, up to its end.
 func (s *sheetSource) readText(dst []byte) ([]byte, error) {
 	for {
 		t, err := s.scanner.next()
@@ -390,14 +401,14 @@ func (s *sheetSource) readText(dst []byte) ([]byte, error) {
 	}
 }
 
-// setScratch makes what was appended to the scratch the text of a cell.
+// setScratch makes the text appended to the scratch the text of a cell.
 func (b *Block) setScratch(scratch []byte, start, at int, kind Kind) {
 	b.scratch = scratch
 	b.cells[at] = Cell{Kind: kind}
 	b.patches = append(b.patches, patch{at, start, len(scratch)})
 }
 
-// setText sets a cell to a text with its white space made plain.
+// setText sets a cell to a text with normalized white space.
 func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
 	start := len(b.scratch)
 	scratch := appendClean(b.scratch, text)
@@ -411,8 +422,8 @@ func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
 	b.setScratch(scratch, start, at, kind)
 }
 
-// setNumber sets a cell to the number, date or digits that a person sees. It is
-// false if raw is no number.
+// setNumber sets a cell to the number, date or digits that a person sees. It returns false if raw
+// is not a number.
 func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) (bool, error) {
 	start := len(b.scratch)
 	format, err := s.formats.of(style)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of the XML itself.
+// The errors of malformed XML.
 var (
 	errXMLTruncated = errors.New("the XML ends too early")
 	errXMLMalformed = errors.New("the XML is malformed")
@@ -18,58 +18,71 @@ var (
 	errXMLTag       = errors.New("the XML has a tag with too many attributes")
 )
 
-// token is what a scanner found next.
+// token is the kind of the scanner's current token.
 type token uint8
 
 const (
-	tokenEnd   token = iota // of an element; an empty one has it too
-	tokenStart              // of an element
-	tokenText               // a piece of text; a long one comes in several
-	tokenEOF                // after the root element
+	// tokenEnd is the end of an element. An empty element has it too.
+	tokenEnd token = iota
+	// tokenStart is the start of an element.
+	tokenStart
+	// tokenText is a piece of text. A long text has several.
+	tokenText
+	// tokenEOF is the end, after the root element.
+	tokenEOF
 )
 
 const (
-	scannerBytes  = 128 << 10 // what it reads at once
+	// scannerBytes is the size of one read.
+	scannerBytes  = 128 << 10
 	maxTokenBytes = 1 << 20
 	maxDepth      = 64
 )
 
-// scanner splits XML into tokens without allocating. It knows what the parts of
-// a workbook need and refuses the rest: no document types, no entities but the
-// five of XML. Prefixes of names are dropped. It is several times as fast as
-// encoding/xml, and its memory does not depend on what it reads: encoding/xml
-// keeps every attribute of a tag.
+// scanner splits XML into tokens without allocating. It supports the XML in the parts of a workbook
+// and refuses the rest: no document types, and no entities but the five of XML. It drops the
+// prefixes of names. It is several times as fast as encoding/xml, and its memory does not depend on
+// the input, while encoding/xml keeps every attribute of a tag.
 type scanner struct {
-	r        io.Reader
-	buf      []byte
-	pos, end int // what is read and not yet consumed: buf[pos:end]
+	r   io.Reader
+	buf []byte
+	// buf[pos:end] is read and not yet consumed.
+	pos, end int
 	readErr  error
 
-	tokenBytes   int   // the longest tag; maxTokenBytes
-	allowance    int64 // bytes that may still be read; less than 0 for any number
-	allowanceErr error // the error beyond that
+	// tokenBytes is the length of the longest allowed tag. The default is maxTokenBytes.
+	tokenBytes int
+	// allowance is the number of bytes that may still be read. A negative value means no limit.
+	allowance int64
+	// allowanceErr is the error beyond the allowance.
+	allowanceErr error
 
-	name       []byte // of a start, without prefix
-	attributes []byte // of a start, raw
-	text       []byte // of a text, raw unless literal
-	literal    bool   // the text comes from a CDATA section
+	// name is the name of a start, without its prefix.
+	name []byte
+	// attributes are the raw attributes of a start.
+	attributes []byte
+	// text is the text of a text token, raw unless literal is set.
+	text []byte
+	// literal reports whether the text comes from a CDATA section.
+	literal bool
 
-	empty bool // the start was that of an empty element: its end comes next
+	// empty reports whether the start belongs to an empty element. Its end is the next token.
+	empty bool
 	open  []byte
-	marks []int // where each open name begins in open
-	root  bool  // the root was seen
+	// marks are the start offsets of the open names in open.
+	marks []int
+	// root reports whether the root element has started.
+	root bool
 }
 
 func newScanner(r io.Reader) *scanner {
 	return &scanner{r: r, buf: make([]byte, scannerBytes), tokenBytes: maxTokenBytes, allowance: -1}
 }
 
-// allow bounds the bytes that are read from now on; a negative n removes the
-// bound.
+// allow limits the bytes that are read from now on. A negative n removes the limit.
 func (s *scanner) allow(n int64, err error) { s.allowance, s.allowanceErr = n, err }
 
-// next returns the next token. Its name, attributes and text are valid until
-// the next call.
+// next returns the next token. Its name, attributes and text are valid until the next call.
 func (s *scanner) next() (token, error) {
 	if s.empty {
 		s.empty = false
@@ -87,15 +100,16 @@ func (s *scanner) next() (token, error) {
 			continue
 		}
 		s.readText()
-		if len(s.marks) > 0 { // not between the declaration and the root, or after it
+		// Skip the text between the declaration and the root, or after the root.
+		if len(s.marks) > 0 {
 			s.literal = false
 			return tokenText, nil
 		}
 	}
 }
 
-// readMarkup reads a tag or a CDATA section. A comment and a processing
-// instruction are skipped: found is false for them.
+// readMarkup reads a tag or a CDATA section. found is false for a comment or a processing
+// instruction, which are skipped.
 func (s *scanner) readMarkup() (t token, found bool, err error) {
 	for s.end-s.pos < len("<![CDATA[") && s.more() {
 	}
@@ -133,8 +147,7 @@ func (s *scanner) atEnd() (token, error) {
 	return tokenEOF, nil
 }
 
-// more reads more, keeps what is not consumed, and reports whether there was
-// more.
+// more reads more, keeps the bytes that are not consumed, and reports whether it read any.
 func (s *scanner) more() bool {
 	if s.readErr != nil {
 		return false
@@ -168,7 +181,7 @@ func (s *scanner) more() bool {
 	return false
 }
 
-// broken returns why reading stopped: the error of the reader, or else err.
+// broken returns the error of the reader, or else err.
 func (s *scanner) broken(err error) error {
 	if s.readErr != nil && s.readErr != io.EOF {
 		return s.readErr
@@ -176,8 +189,7 @@ func (s *scanner) broken(err error) error {
 	return err
 }
 
-// readText reads the text up to the next tag, or as much of it as is in the
-// buffer.
+// readText reads the text up to the next tag, or as much of it as is in the buffer.
 func (s *scanner) readText() {
 	for {
 		if i := bytes.IndexByte(s.buf[s.pos:s.end], '<'); i >= 0 {
@@ -190,7 +202,7 @@ func (s *scanner) readText() {
 		}
 	}
 	s.text = s.buf[s.pos:s.end]
-	// An entity that is cut in two waits for its other half.
+	// Keep a truncated entity until its second half is read.
 	if tail := max(0, len(s.text)-maxEntity); s.readErr == nil {
 		if i := bytes.LastIndexByte(s.text[tail:], '&'); i >= 0 && bytes.IndexByte(s.text[tail+i:], ';') < 0 {
 			s.text = s.text[:tail+i]
@@ -251,7 +263,8 @@ func (s *scanner) readStart() error {
 		return err
 	}
 	if len(s.marks) == 0 && s.root {
-		return errXMLMalformed // a second root
+		// The document has a second root.
+		return errXMLMalformed
 	}
 	if tag[len(tag)-1] == '/' {
 		s.empty = true
@@ -274,7 +287,7 @@ func (s *scanner) readStart() error {
 	return nil
 }
 
-// readTag consumes a tag and returns what is between its brackets, which is not empty.
+// readTag consumes a tag and returns the text between its brackets, which is not empty.
 func (s *scanner) readTag() ([]byte, error) {
 	quote := byte(0)
 	for i := 1; ; {
@@ -310,8 +323,7 @@ func (s *scanner) pop() {
 	s.marks = s.marks[:last]
 }
 
-// parent returns the name of the element around the latest start; empty for the
-// root.
+// parent returns the name of the element around the latest start. It is empty for the root.
 func (s *scanner) parent() []byte {
 	if len(s.marks) < 2 {
 		return nil
@@ -333,9 +345,8 @@ func localName(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] 
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// nextAttribute splits off the first attribute. Its name keeps its prefix, its
-// value is raw. The name is empty if there is no attribute, or none that can be
-// read.
+// nextAttribute splits off the first attribute. Its name keeps its prefix, and its value is raw.
+// The name is empty if there is no readable attribute.
 func nextAttribute(attributes []byte) (name, value, rest []byte) {
 	i := 0
 	for i < len(attributes) && isBlank(attributes[i]) {
@@ -364,7 +375,7 @@ func nextAttribute(attributes []byte) (name, value, rest []byte) {
 	return name, attributes[i+1 : i+1+length], attributes[i+length+2:]
 }
 
-// attributeText is the value of an attribute as text.
+// attributeText returns the value of an attribute as text.
 func attributeText(raw []byte) string {
 	if bytes.IndexByte(raw, '&') < 0 {
 		return string(raw)
@@ -372,13 +383,14 @@ func attributeText(raw []byte) string {
 	s := scanner{text: raw}
 	text, err := s.appendText(nil)
 	if err != nil {
-		return string(raw) // it is a name or a number, and what it refers to is not found
+		// The value is a name or a number, and a lookup with it will fail.
+		return string(raw)
 	}
 	return string(text)
 }
 
-// maxEntity is the length of the longest reference that makes sense, with some
-// zeros in front: &#x0010FFFF;
+// maxEntity is the length of the longest valid reference, with a few leading zeros: the character
+// reference x0010FFFF.
 const maxEntity = 16
 
 var entities = map[string]byte{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
@@ -414,7 +426,7 @@ func (s *scanner) appendText(dst []byte) ([]byte, error) {
 	}
 }
 
-// characterReference reads "#65" or "#x41".
+// characterReference parses "#65" or "#x41".
 func characterReference(reference []byte) (rune, bool) {
 	if len(reference) < 2 || reference[0] != '#' {
 		return 0, false
@@ -448,9 +460,8 @@ func hexDigit(c byte) (rune, bool) {
 	return 0, false
 }
 
-// unescape resolves the escapes by which a workbook writes characters that XML
-// cannot hold: _x000D_ is a carriage return, and _x005F_ the underscore of a
-// text that looks like an escape. It works in place.
+// unescape resolves the escapes for characters that XML cannot contain: _x000D_ is a carriage
+// return, and _x005F_ is the underscore of a text that looks like an escape. It works in place.
 func unescape(text []byte) []byte {
 	i := bytes.Index(text, []byte("_x"))
 	if i < 0 {
