@@ -8,7 +8,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// classes describes the answers to attempts.
+// classes are the descriptions of the answer kinds.
 var classes = map[filing.AnswerKind]string{
 	filing.NotSent:     "not sent",
 	filing.Accepted:    "accepted",

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// ChargesOf returns the charges of a client, or all for "".
+// ChargesOf returns the charges of a client. An empty client returns all charges.
 func ChargesOf(client string, all []ledger.Charge) []ledger.Charge {
 	if client == "" {
 		return all
@@ -22,13 +22,14 @@ func ChargesOf(client string, all []ledger.Charge) []ledger.Charge {
 	})
 }
 
-// ChargeGroup sums the charges of a client and matter in a month. The fees are those of
-// the orders whose two fees are known apart.
+// ChargeGroup sums the charges of a client and matter in a month. The fees cover only orders whose
+// service fee and state fee are both known.
 type ChargeGroup struct {
 	Month, Client, Matter string
-	Orders                int // adjusted charges are not counted
-	Service, State        money.Cents
-	Cost                  money.Cost
+	// Orders does not count adjusted charges.
+	Orders         int
+	Service, State money.Cents
+	Cost           money.Cost
 }
 
 func (g *ChargeGroup) add(c *ledger.Charge) {
@@ -41,7 +42,7 @@ func (g *ChargeGroup) add(c *ledger.Charge) {
 	g.Cost, _ = g.Cost.Plus(c.Cost)
 }
 
-// GroupCharges sums charges by month, client and matter, and all of them.
+// GroupCharges sums charges by month, client and matter, and returns the total of all.
 func GroupCharges(all []ledger.Charge) (groups []ChargeGroup, total ChargeGroup) {
 	for i := range all {
 		c := &all[i]
@@ -57,7 +58,7 @@ func GroupCharges(all []ledger.Charge) (groups []ChargeGroup, total ChargeGroup)
 	return groups, total
 }
 
-// ChargeTitle says what was charged: "Annual report 2026", or an adjusted charge.
+// ChargeTitle names the charged product, such as "Annual report 2026", or "Adjusted charge".
 func ChargeTitle(c *ledger.Charge) string {
 	if c.Product == "" {
 		return "Adjusted charge"
@@ -68,8 +69,8 @@ func ChargeTitle(c *ledger.Charge) string {
 	return productTitle(c.Product) + " " + c.Year
 }
 
-// WriteCharges writes charges, one on each line: as CSV if the name of the file ends in
-// .csv, and otherwise as a workbook.
+// WriteCharges writes one charge per line, as CSV if the file name ends in .csv and as a workbook
+// otherwise.
 func WriteCharges(path string, all []ledger.Charge, zone *time.Location) error {
 	table, err := createTable(path, "Charges", []float64{10, 12, 28, 20, 24, 18, 32, 26, 8, 24, 18, 8, 14, 14, 14, 12},
 		"Month", "Date", "Client", "Matter", "Bill To", "Reference", "Company", "Order", "State", "Order ID", "Batch",
@@ -104,8 +105,8 @@ type outTable struct {
 	abort func()
 }
 
-// createTable creates a file with one table: CSV if its name ends in .csv, and otherwise
-// a workbook. The widths are those of a workbook's columns.
+// createTable creates a file with one table, as CSV if its name ends in .csv and as a workbook
+// otherwise. The widths apply to the columns of a workbook.
 func createTable(path, name string, widths []float64, header ...string) (outTable, error) {
 	cells := make([]sheet.OutCell, len(header))
 	for i, text := range header {

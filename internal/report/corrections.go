@@ -9,16 +9,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// corrections writes the sheet Needs Attention. The header is written with the
-// first row: a sheet without rows holds only a message, which must not be read
-// as a filing.
+// corrections writes the sheet Needs Attention. It writes the header with the first row, because a
+// sheet without rows has only a message, which must not be read as a filing.
 type corrections struct {
 	*projection
 	book     *sheet.Workbook
 	writer   *sheet.Writer
 	officers officers
 
-	rows   int // of the batch
+	// rows is the number of rows in the batch.
+	rows   int
 	bought []ledger.BoughtRow
 	beside []ledger.RowRemark
 	orders map[string]filing.Key
@@ -29,13 +29,13 @@ const attentionSheet = "Needs Attention"
 // ErrNothingToCorrect is returned if no row of a batch needs attention.
 var ErrNothingToCorrect = errors.New("no row needs attention")
 
-// WriteAttention writes the sheet Needs Attention of a batch's results to a
-// workbook of its own, which can be corrected and run. If no row needs attention,
-// nothing is written and the error is ErrNothingToCorrect. The workbook appears
-// under its name only when it is complete and synced.
+// WriteAttention writes the sheet Needs Attention of a batch's results to a separate workbook,
+// which can be corrected and run. If no row needs attention, it writes no file and returns
+// ErrNothingToCorrect. The workbook appears under its name only when it is complete and synced.
 func WriteAttention(ctx context.Context, l Ledger, batchID, path string) (err error) {
 	defer explain(&err, "write the rows of batch %s that need attention", batchID)
-	p, err := measure(ctx, l, batchID) // every row: the columns are those of the results
+	// Every row is measured, because the columns are the same as in the results.
+	p, err := measure(ctx, l, batchID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func WriteAttention(ctx context.Context, l Ledger, batchID, path string) (err er
 	return book.Save()
 }
 
-// add writes a row if a correction can help it.
+// add writes a row if a correction can fix it.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 	c.rows++
 	c.noteOrder(row)
@@ -106,8 +106,8 @@ func (c *corrections) begin() error {
 	return c.writer.Row(c.header(resultColumns[colMessage], rowHeader)...)
 }
 
-// correctable is how a sheet looks that a person corrects: the input's columns, and more
-// of the given widths.
+// correctable returns the options of a sheet for corrections, with the input's columns and further
+// columns of the given widths.
 func (l *layout) correctable(more ...float64) sheet.SheetOptions {
 	return sheet.SheetOptions{
 		Widths:        append(l.widths(), more...),
@@ -119,9 +119,8 @@ func (l *layout) correctable(more ...float64) sheet.SheetOptions {
 	}
 }
 
-// yearField is the column whose cells hold a year. A date in it is written as
-// text: otherwise the cell's date format would turn the year that a person enters
-// into a date, too.
+// yearField is the field of the column with years. A date in it is written as text, because the
+// cell's date format would turn a typed year into a date.
 const yearField = "annualReport.filingYear"
 
 // mark highlights a cell with an error and adds the message as a comment.

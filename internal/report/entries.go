@@ -13,29 +13,29 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// EntryLine is a line of the balance with what it is about.
+// EntryLine is a line of the balance with its company and orders.
 type EntryLine struct {
 	ledger.EntryLine
 	Company string
 	// Orders are the IDs of the row's orders.
 	Orders []string
-	// Requests is how many order requests money was reserved for.
+	// Requests is the number of order requests that money was reserved for.
 	Requests int
-	// Entries are those of a row with several requests, the newest first. Hidden is the number of
+	// Entries are the entries of a row with several requests, newest first. Hidden is the number of
 	// older entries that are left out.
 	Entries []ledger.Entry
 	Hidden  int
 }
 
-// DescribeEntries adds the companies of lines, and the entries of rows with several
-// requests.
+// DescribeEntries adds the companies of lines, and the entries of rows with several requests.
 func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.EntryLine) ([]EntryLine, error) {
 	var ids, repeated []int64
 	for _, line := range lines {
 		if line.Row != 0 {
 			ids = append(ids, line.Row)
 		}
-		if line.Count > 2 { // one is reserved, then charged or released
+		// A single request has two entries, one that reserves and one that charges or releases.
+		if line.Count > 2 {
 			repeated = append(repeated, line.Row)
 		}
 	}
@@ -82,13 +82,15 @@ func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.Entry
 }
 
 const (
-	shownEntries    = 20  // of a row with many requests
-	describedAtOnce = 500 // lines get their companies at a time
+	// shownEntries limits the entries shown for a row with many requests.
+	shownEntries = 20
+	// describedAtOnce is the number of lines whose companies one query reads.
+	describedAtOnce = 500
 )
 
-// WriteEntries writes the entries that a query selects, the oldest first, so that each
-// balance is the one before plus the amount: as CSV if the name of the file ends in .csv,
-// and otherwise as a workbook.
+// WriteEntries writes the entries that a query selects, as CSV if the file name ends in .csv and as
+// a workbook otherwise. The oldest entry is first, so that each balance is the previous one plus
+// the amount.
 func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.LineQuery, zone *time.Location) error {
 	balance, err := l.Balance(ctx)
 	if err != nil {
@@ -102,7 +104,8 @@ func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.L
 	}
 	defer table.abort()
 	q.Oldest = true
-	var lines []ledger.EntryLine // read before the companies are: a reader holds one connection at a time
+	// Read the lines before the companies, because a reader holds a database connection.
+	var lines []ledger.EntryLine
 	for line, err := range l.Entries().Lines(ctx, q) {
 		if err != nil {
 			return err
@@ -123,7 +126,7 @@ func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.L
 	return table.save()
 }
 
-// entryCells are the cells of a line. Before the first deposit the balance is not known.
+// entryCells returns the cells of a line. Before the first deposit the balance is unknown.
 func entryCells(d EntryLine, zone *time.Location, known bool) []sheet.OutCell {
 	at := d.At.In(zone)
 	var row, requests, balance sheet.OutCell

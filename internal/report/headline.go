@@ -9,17 +9,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Headline is what a batch has come to, in one sentence: "785 of 800 placed, 7
-// uncertain, 5 need attention, 3 waiting for funds". Its numbers add up to the rows
-// of the batch, so that nothing is counted as done that is not.
+// Headline summarizes a batch in one sentence: "785 of 800 placed, 7 uncertain, 5 need attention, 3
+// waiting for funds". Its numbers add up to the rows of the batch, so that no unfinished row counts
+// as done.
 type Headline struct {
 	ledger.Figures
-	Held       string        // why none of the other rows is sent, in two or three words; "" where they are
-	Remaining  time.Duration // until those are sent; 0 where that is not known
-	Exceptions int           // placed rows with a filing that stopped
+	// Held is the reason in two or three words why no other row is sent. Empty if rows are sent.
+	Held string
+	// Remaining is the time until those rows are sent. Zero if unknown.
+	Remaining time.Duration
+	// Exceptions counts the placed rows with a stopped filing.
+	Exceptions int
 }
 
-// String is the sentence without its period.
+// String returns the sentence without its period.
 func (h Headline) String() string {
 	c := h.Counts
 	placed := text.Number(c[filing.Placed]) + " of " + text.Number(c.Total()) + " placed"
@@ -64,16 +67,16 @@ func (h Headline) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// fundsWords and approvalWords are what rows wait for, as jobs.Hold words them.
+// fundsWords and approvalWords are the reasons for waiting, as worded by jobs.Hold.
 const (
 	fundsWords    = "waiting for funds"
 	approvalWords = "waiting for approval"
 )
 
-// Moving counts the rows that are sent, or would be if nothing held the batch.
+// Moving counts the rows that are sent, or would be if the batch were not held.
 func (h Headline) Moving() int { return h.Left() - h.Short - h.Increased }
 
-// Spell is a duration in words: "40 seconds", "2 hours 5 minutes".
+// Spell returns a duration in words: "40 seconds", "2 hours 5 minutes".
 func Spell(d time.Duration) string {
 	switch {
 	case d < time.Minute:

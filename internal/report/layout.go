@@ -11,26 +11,35 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// layout is which of the input's columns are written, and how.
+// layout selects and describes the input columns to write.
 type layout struct {
 	columns []column
-	inputs  int                    // the input's columns, those left out included
-	answers [resultColumnCount]int // the longest text of each answer, in characters
+	// inputs is the number of input columns, including those left out.
+	inputs int
+	// answers are the lengths of the longest text of each answer, in characters.
+	answers [resultColumnCount]int
 }
 
 // column is one of the input's columns.
 type column struct {
-	index  int    // in the input
-	header string // as it was given
-	field  string // the service's, as which it was read; "" for none
-	secret bool   // holds Social Security numbers
-	ids    bool   // holds identifiers, of nine digits too
-	digits bool   // holds digits that were typed as text, such as postal codes
-	width  int    // the longest of its texts, in characters
+	// index is the position of the column in the input.
+	index int
+	// header is the header as given in the input.
+	header string
+	// field is the service's field that the column was read as. Empty if the column is not mapped.
+	field string
+	// secret reports whether the column contains Social Security numbers.
+	secret bool
+	// ids reports whether the column contains identifiers, which may have nine digits.
+	ids bool
+	// digits reports whether the column contains digits typed as text, such as postal codes.
+	digits bool
+	// width is the length of the longest text in characters.
+	width int
 }
 
-// inputLayout takes the input's columns without the result columns that an earlier
-// results file added: they are written again.
+// inputLayout returns the input's columns without the result columns of an earlier results file,
+// because those are written again.
 func inputLayout(b ledger.Batch) *layout {
 	return newLayout(b.Columns, b.Fields, answersIn(b))
 }
@@ -54,7 +63,7 @@ func newLayout(headers, fields []string, without []int) *layout {
 	return l
 }
 
-// concerns reports whether an exception may be about what stands in the column.
+// concerns reports whether an exception may be about the content of the column.
 func (c *column) concerns(exception int) bool {
 	e, known := filing.ExceptionOf(exception)
 	return known && c.field != "" && slices.ContainsFunc(e.Fields, func(f string) bool {
@@ -73,14 +82,15 @@ func (l *layout) append(index int, header, field string) {
 	})
 }
 
-// answersIn finds the answer columns of an earlier file among the input's. Our
-// names are common words, so what a roster calls by them is its own: ours are
-// those that follow each other from Result on, with the three names that no
-// roster has together, and the Message at the end of Needs Attention.
+// answersIn finds the answer columns of an earlier results file among the input's columns. Their
+// names are common words, and a company list may use them for other columns. They count as answers
+// only from Result on in their usual order, with the three names that no company list combines, or
+// as the Message at the end of Needs Attention.
 func answersIn(b ledger.Batch) []int {
 	names := make([]string, len(b.Columns))
 	for i, h := range b.Columns {
-		if i >= len(b.Fields) || b.Fields[i] == "" { // else a person said what it is
+		// A user has not mapped the column.
+		if i >= len(b.Fields) || b.Fields[i] == "" {
 			names[i] = filing.FoldName(h)
 		}
 	}
@@ -92,12 +102,12 @@ func answersIn(b ledger.Batch) []int {
 			return ours
 		}
 	}
-	// The sheet Needs Attention, saved as CSV, has lost its name. The second of two
-	// Message columns at its end is a result column; otherwise each run would add
-	// one more.
+	// The sheet Needs Attention has no name after it is saved as CSV. The second of two Message
+	// columns at its end is a result column. Otherwise each run would add another.
 	last := len(names) - 1
 	if last > 0 && names[last] == filing.FoldName(rowHeader) && names[last-1] == resultColumnNames[colMessage] {
-		return []int{last - 1, last} // the row's number stands behind the message
+		// The row number follows the message.
+		return []int{last - 1, last}
 	}
 	if last >= 0 && names[last] == resultColumnNames[colMessage] &&
 		(b.Sheet == attentionSheet || last > 0 && names[last-1] == resultColumnNames[colMessage]) {
@@ -106,15 +116,16 @@ func answersIn(b ledger.Batch) []int {
 	return nil
 }
 
-// answersFrom are the answers that begin at a Result, in their order; a person
-// may have taken some away and put other columns between them. They are nil
-// where it is no Result of ours.
+// answersFrom returns the answers that begin at a Result, in their order. A user may have deleted
+// some and inserted other columns between them. It returns nil if the Result belongs to another
+// table.
 func answersFrom(names []string, first int) []int {
 	var ours []int
 	var found [resultColumnCount]bool
 	next := 0
 	for i := first; i < len(names); i++ {
-		plain := strings.TrimSuffix(names[i], "2") // in a table with another column of this name
+		// The number ends a duplicate name in an Excel table.
+		plain := strings.TrimSuffix(names[i], "2")
 		if at := slices.Index(resultColumnNames[next:], plain); at >= 0 {
 			ours, found[next+at], next = append(ours, i), true, next+at+1
 		}
@@ -125,7 +136,7 @@ func answersFrom(names []string, first int) []int {
 	return ours
 }
 
-// resultColumnNames are resultColumns as they are compared.
+// resultColumnNames are resultColumns in folded form, for comparisons.
 var resultColumnNames = func() (names []string) {
 	for _, name := range resultColumns {
 		names = append(names, filing.FoldName(name))
@@ -133,8 +144,8 @@ var resultColumnNames = func() (names []string) {
 	return names
 }()
 
-// measure widens the columns to what a row holds, and adds a column without a
-// header for every cell beyond the last header, so that none is lost.
+// measure widens the columns to the texts of a row. It adds a column without a header for every
+// cell beyond the last header, so that no cell is lost.
 func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 	l.measureCells(cells)
 	l.widen(colMessage, Message(row))
@@ -165,7 +176,7 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// of is the column's cell of a row; rows end at their last cell that is not blank.
+// of returns the column's cell of a row. Rows end at their last cell that is not blank.
 func (c *column) of(cells []sheet.Cell) sheet.Cell {
 	if c.index >= len(cells) {
 		return sheet.Cell{}
@@ -173,8 +184,8 @@ func (c *column) of(cells []sheet.Cell) sheet.Cell {
 	return c.maskCell(cells[c.index])
 }
 
-// Columns are as wide as their texts, within these bounds, and leave room for
-// the filter's button. Messages are wrapped, so theirs may be long.
+// Columns are as wide as their texts, within these bounds, and leave room for the filter's button.
+// Messages are wrapped and may be longer.
 const (
 	minWidth     = 9
 	maxWidth     = 40
@@ -184,7 +195,7 @@ const (
 
 func fit(chars, most int) float64 { return float64(min(max(chars+button, minWidth), most)) }
 
-// resultColumnWidths are the widths of the result columns.
+// resultColumnWidths returns the widths of the result columns.
 func (l *layout) resultColumnWidths() (widths []float64) {
 	for col, chars := range l.answers {
 		most := maxWidth
@@ -196,7 +207,7 @@ func (l *layout) resultColumnWidths() (widths []float64) {
 	return widths
 }
 
-// widths are those of the input's columns.
+// widths returns the widths of the input's columns.
 func (l *layout) widths() []float64 {
 	var widths []float64
 	for _, c := range l.columns {
@@ -205,8 +216,8 @@ func (l *layout) widths() []float64 {
 	return widths
 }
 
-// textColumns are those in which a correction must stay as it was typed, so
-// that no postal code loses its zero.
+// textColumns returns the columns in which corrections stay text, so that no postal code loses its
+// leading zero.
 func (l *layout) textColumns() []int {
 	var columns []int
 	for i, c := range l.columns {

@@ -8,17 +8,19 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// officersSheet is what a reader of sheets knows a list of officers by.
+// officersSheet is the name by which a reader of sheets recognizes a list of officers.
 const officersSheet = "Officers"
 
-// officers writes the officers of the companies on Needs Attention, if the input
-// has a sheet Officers: a corrected workbook must be complete.
+// officers writes the officers of the companies on Needs Attention if the input has a sheet
+// Officers, because a corrected workbook must be complete.
 type officers struct {
-	of     map[int]bool           // the rows that are on Needs Attention
-	faults map[int][]ledger.Fault // by their own row
+	// of are the numbers of the rows on Needs Attention.
+	of map[int]bool
+	// faults are the errors by the officer's own row.
+	faults map[int][]ledger.Fault
 }
 
-// add takes note of a row on Needs Attention.
+// add records a row on Needs Attention.
 func (o *officers) add(row *ledger.Row) {
 	if o.of == nil {
 		o.of, o.faults = make(map[int]bool), make(map[int][]ledger.Fault)
@@ -32,7 +34,7 @@ func (o *officers) add(row *ledger.Row) {
 	}
 }
 
-// write adds the sheet, if anybody is to be on it.
+// write adds the sheet if it has at least one officer.
 func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book *sheet.Workbook) error {
 	if batch.Officers == nil || o.of == nil {
 		return nil
@@ -45,7 +47,7 @@ func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book
 	rows := make([][]sheet.Cell, 0, len(all))
 	var numbers []int
 	for _, officer := range all {
-		// One that several rows name comes once for each of them.
+		// An officer of several rows appears once for each of them.
 		if n := len(numbers); !o.of[officer.Row] || n > 0 && numbers[n-1] == officer.Number {
 			continue
 		}

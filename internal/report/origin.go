@@ -14,14 +14,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// rowHeader is the column on Needs Attention with the number of each row in its
+// rowHeader is the header of the column on Needs Attention with the number of each row in its
 // batch.
 const rowHeader = "Row"
 
 const resultsSheet = "Results"
 
-// origin is what the workbook says of itself, so that the rows on Needs Attention
-// are known again when they are fed back.
+// origin returns the origin that the workbook records, so that its rows on Needs Attention are
+// recognized when it is uploaded again.
 func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
 	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought,
 		Beside: c.beside, Options: c.batch.Options, Orders: c.orders}
@@ -37,7 +37,7 @@ func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, erro
 	return o, err
 }
 
-// writeOrigin adds it to the workbook.
+// writeOrigin adds the origin to the workbook.
 func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 	o, err := c.origin(ctx, l)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 	return c.book.Properties(o.Properties())
 }
 
-// noteOrder records what an order of a row was bought for.
+// noteOrder records the filing key for which an order of a row was bought.
 func (c *corrections) noteOrder(row *ledger.Row) {
 	if row.Request == nil || row.Request.Named == "" || len(row.Items) == 0 || row.Items[0].OrderID == "" {
 		return
@@ -57,8 +57,7 @@ func (c *corrections) noteOrder(row *ledger.Row) {
 	c.orders[row.Items[0].OrderID] = row.Request.Named
 }
 
-// note records the rows on Needs Attention that were bought, and the remarks that stood
-// beside them.
+// note records the bought rows on Needs Attention, and the remarks beside the rows.
 func (c *corrections) note(row *ledger.Row) {
 	for _, f := range row.Faults {
 		if f.Beside != "" {
@@ -77,8 +76,8 @@ func (c *corrections) note(row *ledger.Row) {
 	}
 }
 
-// OriginOf reads from a workbook for which batch it was written; nil where it was
-// written for none.
+// OriginOf reads the origin of a workbook. It returns nil if the workbook was not written for a
+// batch.
 func OriginOf(path string) (*ledger.Origin, error) {
 	file, origin, err := open(path)
 	if err != nil {
@@ -87,7 +86,7 @@ func OriginOf(path string) (*ledger.Origin, error) {
 	return origin, file.Close()
 }
 
-// open opens a workbook, and reads what it says of itself; nil where it says nothing.
+// open opens a workbook and reads its origin. The origin is nil if the workbook has none.
 func open(path string) (*sheet.File, *ledger.Origin, error) {
 	file, err := sheet.Open(path, sheet.Limits{})
 	if err != nil {
@@ -100,8 +99,8 @@ func open(path string) (*sheet.File, *ledger.Origin, error) {
 	return file, ledger.OriginOf(properties), nil
 }
 
-// Fingerprint identifies the content of a results file, without the sheets that
-// people correct. It stays the same when another program saves the workbook.
+// Fingerprint identifies the content of a results file, without the sheets that people correct. It
+// stays the same if another program saves the workbook.
 func Fingerprint(path string) (string, error) {
 	if mediumOf(path) == inCSV {
 		return sheet.HashFile(path)
@@ -169,7 +168,7 @@ func OrdersIn(path string) (orders []string, err error) {
 	return orders, err
 }
 
-// errNoOrders says that the first row of a sheet is not the header of results.
+// errNoOrders means that the first row of a sheet is not the header of results.
 var errNoOrders = errors.New("no results")
 
 func lastCell(cells []sheet.Cell, text string) int {

@@ -12,27 +12,29 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// original is the workbook of the batch, which the results are written into.
+// original is the workbook of the batch that the results are written into.
 type original struct {
 	ledger.Original
 	file  *sheet.File
 	sheet string
-	rows  map[int][]sheet.Cell // its cells, by row number
-	first int                  // the first column of the results
+	// rows are the cells of the sheet by row number.
+	rows map[int][]sheet.Cell
+	// first is the first column of the results.
+	first int
 }
 
-// originals is a ledger that keeps the workbooks of batches.
+// originals is a ledger that stores the workbooks of batches.
 type originals interface {
 	LoadOriginal(ctx context.Context, batch string) (*ledger.Original, error)
 }
 
-// maxFirst is the last column that the result columns may begin in. A sheet that
-// is wider has a stray cell.
+// maxFirst is the last column in which the result columns may begin. A wider sheet has a stray
+// cell.
 const maxFirst = 2000
 
-// openOriginal opens the workbook of the batch, if the results can be written into
-// it. It leaves the batch without one if none was stored, and if its columns are not
-// those of the batch in the same order.
+// openOriginal opens the workbook of the batch if the results can be written into it. It leaves
+// copy nil if no workbook was stored, or if its columns differ from those in the batch or have
+// another order.
 func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) error {
 	from, ok := l.(originals)
 	if !ok {
@@ -47,7 +49,8 @@ func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) erro
 	}
 	p.delimiter = o.Delimiter
 	if to == inCSV || o.Delimiter != "" || p.batch.Officers != nil {
-		return nil // a corrected workbook has the officers of its own rows alone
+		// A corrected workbook has only the officers of its own rows.
+		return nil
 	}
 	file, err := sheet.OpenReader(p.batch.File, bytes.NewReader(o.Content), int64(len(o.Content)), sheet.Limits{})
 	if err != nil {
@@ -71,8 +74,8 @@ func (p *projection) closeOriginal() {
 	}
 }
 
-// place finds the columns of the results: those behind the last that is used, or
-// those of an earlier answer, which must be the last.
+// place finds the columns of the results. They follow the last used column, or replace an earlier
+// answer, which must be the last.
 func (o *original) place(answers []int) bool {
 	used := max(o.Used, o.Width)
 	o.first = used
@@ -81,7 +84,8 @@ func (o *original) place(answers []int) bool {
 	}
 	for i := range o.first {
 		if slices.Contains(answers, o.Column(i)) {
-			return false // other columns follow the earlier answer
+			// Other columns follow the earlier answer.
+			return false
 		}
 	}
 	if o.HeaderRow < 1 || o.first > maxFirst || o.At != nil && o.Used > o.Width {
@@ -105,8 +109,7 @@ func (o *original) read() error {
 	})
 }
 
-// sheetName returns the name of one of our sheets: another than those of the
-// workbook.
+// sheetName returns a name for one of our sheets that the workbook does not use.
 func (p *projection) sheetName(name string) string {
 	if p.copy == nil {
 		return name
@@ -123,8 +126,8 @@ func (p *projection) sheetName(name string) string {
 	return free
 }
 
-// beginResultColumns adds the columns of the results to the sheet of the input, and
-// returns what adds the result of a row.
+// beginResultColumns adds the result columns to the sheet of the input, and returns the function
+// that adds the result of a row.
 func (p *projection) beginResultColumns(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	c := p.copy
 	columns := sheet.AddedColumns{Sheet: c.sheet, Header: c.HeaderRow, First: c.first, Last: max(c.Used, c.Width) - 1,
@@ -159,7 +162,8 @@ func (p *projection) beginResultColumns(book *sheet.Workbook) (func(*ledger.Row,
 // columnAt returns a column of the batch by its position.
 func (p *projection) columnAt(index int) *column {
 	if index < len(p.layout.columns) && p.layout.columns[index].index == index {
-		return &p.layout.columns[index] // those of most batches are at their positions
+		// In most batches the columns are at their positions.
+		return &p.layout.columns[index]
 	}
 	for i := range p.layout.columns {
 		if p.layout.columns[i].index == index {
@@ -169,8 +173,8 @@ func (p *projection) columnAt(index int) *column {
 	return &column{index: index}
 }
 
-// writeChanges writes the cells of a row that are not those of the workbook:
-// corrected ones.
+// writeChanges writes the cells of a row that differ from the workbook, which are the corrected
+// ones.
 func (p *projection) writeChanges(book *sheet.Workbook, number int, cells []sheet.Cell) error {
 	c := p.copy
 	given := c.rows[number]
@@ -195,8 +199,8 @@ func (p *projection) writeChanges(book *sheet.Workbook, number int, cells []shee
 	return nil
 }
 
-// kindOf is the kind of a corrected cell. What is typed is text; a number that is
-// typed over a number stays one.
+// kindOf returns the kind of a corrected cell. Typed values are text. A number typed over a number
+// stays a number.
 func kindOf(want, have sheet.Cell) sheet.Kind {
 	switch {
 	case want.Text == "":

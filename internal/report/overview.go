@@ -11,14 +11,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// overview is what Summary says, ahead of its cells.
+// overview is the content of Summary, before its cells are written.
 type overview struct {
 	batch   ledger.Batch
 	summary Summary
 	book    ledger.Balance
 }
 
-// fact is a line of the head: a name and a value.
+// fact is a line of the head, with a name and a value.
 type fact struct{ name, value string }
 
 func (o *overview) facts() []fact {
@@ -91,7 +91,7 @@ func (o *overview) sums() []sum {
 	return sums
 }
 
-// steps lists what is left to do, the most urgent first.
+// steps lists the remaining steps, the most urgent first.
 func (o *overview) steps() []string {
 	s := o.summary
 	var steps []string
@@ -130,8 +130,8 @@ func productTitle(p filing.Product) string { return text.Capital(cmp.Or(p.Title(
 
 const overviewSheet = "Summary"
 
-// write lays the sheet out: the head, the rows by result, the money, and what
-// is left to do, in the columns name, figure, a gap, and note.
+// write writes the sheet: the head, the rows by result, the money, and the remaining steps, in the
+// columns name, figure, a gap, and note.
 func (o *overview) write(book *sheet.Workbook, name string) error {
 	w, err := book.Sheet(name, sheet.SheetOptions{
 		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true,
@@ -188,8 +188,8 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 	return nil
 }
 
-// statusMeanings explain the statuses that are known; the set is open. Source:
-// spec section 3.
+// statusMeanings explain the known statuses. The service may add others.
+// Source: spec section 3.
 var statusMeanings = map[string]string{
 	NotReported:        "Placed; the filing service has not reported a status yet",
 	"submitted":        "Accepted by the filing service, not yet sent to the state",
@@ -197,7 +197,7 @@ var statusMeanings = map[string]string{
 	filing.FiledStatus: "Accepted by the state; the date is beside each row",
 }
 
-// heading is the band above a block: what a line is, its figure, and what that means.
+// heading returns the band above a block, with the headers of the name, figure and note columns.
 func heading(name, figure, note string) []sheet.OutCell {
 	band := []sheet.OutCell{sheet.Str(name), sheet.Str(figure), {}, sheet.Str(note)}
 	for i := range band {

@@ -9,28 +9,33 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Meter measures the rate of a batch from the moment it is made.
+// Meter measures the rate of a batch from its creation.
 type Meter struct {
-	began  time.Time
-	atOnce int // rows that were answered before
+	began time.Time
+	// atOnce is the number of rows answered before the measurement.
+	atOnce int
 }
 
-// NewMeter begins with how the batch stands at a time.
+// NewMeter starts a measurement with the given figures.
 func NewMeter(start ledger.Figures, at time.Time) *Meter {
 	return &Meter{at, start.Counts.Total() - start.Left()}
 }
 
-// Progress is how far a batch has come.
+// Progress is the progress of a batch.
 type Progress struct {
 	ledger.Figures
 	Answered, Total int
-	Filed           int           // filings that the state has accepted; the caller sets it
-	Rate            float64       // rows a second; 0 where that is not known, or nothing moves
-	Remaining       time.Duration // until all are answered, at that rate; 0 where that is not known
-	Halted          ledger.Halted // what halts the whole fleet
+	// Filed is the number of filings that the state has accepted. The caller sets it.
+	Filed int
+	// Rate is in rows a second. Zero if unknown or if no row moves.
+	Rate float64
+	// Remaining is the time until all rows are answered at that rate. Zero if unknown.
+	Remaining time.Duration
+	// Halted is the halt of all workers.
+	Halted ledger.Halted
 }
 
-// Read is how the batch stands at a later time.
+// Read returns the progress at a later time.
 func (m *Meter) Read(now ledger.Figures, halted ledger.Halted, at time.Time) Progress {
 	p := Progress{Figures: now, Total: now.Counts.Total(), Halted: halted}
 	p.Answered = p.Total - p.Left()
@@ -43,7 +48,7 @@ func (m *Meter) Read(now ledger.Figures, halted ledger.Halted, at time.Time) Pro
 	return p
 }
 
-// String is the progress in at most some eighty columns, without what halts it.
+// String returns the progress in about eighty columns, without the halt.
 func (p Progress) String() string {
 	parts := []string{fmt.Sprintf("%d/%d", p.Answered, p.Total), fmt.Sprintf("%d placed", p.Counts[filing.Placed])}
 	for _, r := range []filing.Result{filing.Exists, filing.Rejected, filing.Uncertain} {

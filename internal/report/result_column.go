@@ -10,8 +10,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// resultColumns are the headers of the result columns, in the order in which
-// they follow the input's own columns on Results and in the CSV.
+// resultColumns are the headers of the result columns, in the order in which they follow the
+// input's own columns on Results and in the CSV.
 var resultColumns = []string{
 	"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At", "Subscription",
 }
@@ -27,14 +27,18 @@ const (
 	colAttempts
 	colUpdatedAt
 	colSubscription
-	resultColumnCount // how many there are
+	// resultColumnCount is the number of result columns.
+	resultColumnCount
 )
 
-// verdict is what a result means to the person who reads it.
+// verdict is the explanation of a result for its reader.
 type verdict struct {
-	meaning string // on Summary, beside the count
-	advice  string // the message of a row that came without one
-	inCSV   string // the same where there is no sheet Needs Attention; "" for advice
+	// meaning stands beside the count on Summary.
+	meaning string
+	// advice is the message of a row without its own message.
+	advice string
+	// inCSV replaces advice in a CSV, which has no sheet Needs Attention. Empty means advice.
+	inCSV string
 }
 
 var verdicts = map[filing.Result]verdict{
@@ -81,7 +85,7 @@ var verdicts = map[filing.Result]verdict{
 	},
 }
 
-// Message is the message of a row in the results workbook. It is never empty.
+// Message returns the message of a row in the results workbook. It is never empty.
 func Message(row *ledger.Row) string { return message(row, inWorkbook) }
 
 func message(row *ledger.Row, to medium) string {
@@ -112,7 +116,7 @@ func message(row *ledger.Row, to medium) string {
 	return filing.HideSSNs(text)
 }
 
-// faultText lists the errors of a row, once each.
+// faultText lists the errors of a row without duplicates.
 func faultText(faults []ledger.Fault) string {
 	var texts []string
 	for _, f := range faults {
@@ -123,8 +127,8 @@ func faultText(faults []ledger.Fault) string {
 	return strings.Join(texts, " ")
 }
 
-// ExceptionText says which exceptions stop a row's filings, or "". The service has
-// no call to correct an order: that is done in its dashboard.
+// ExceptionText names the exceptions that stop a row's filings, or returns "". The service has no
+// call to correct an order, so the text refers to its dashboard.
 func ExceptionText(items []ledger.Item) string {
 	var texts []string
 	for _, i := range items {
@@ -146,8 +150,8 @@ func ExceptionText(items []ledger.Item) string {
 // subscription that no longer covers it.
 func uncovered(row *ledger.Row) bool { return row.CoveredBy != nil && row.CoveredBy.Lapsed != "" }
 
-// coverageText warns about a filing that will not happen: it was canceled, or the
-// subscription that should bring it has lapsed.
+// coverageText warns about a filing that will not happen, because it was canceled or its
+// subscription has lapsed.
 func coverageText(row *ledger.Row) string {
 	var texts []string
 	for _, i := range row.Items {
@@ -173,12 +177,12 @@ func hasException(row *ledger.Row) bool {
 		func(i ledger.Item) bool { return i.Exception != 0 })
 }
 
-// correctable reports whether the row belongs on Needs Attention: it was not
-// sent and must be corrected, or its filing has met with an exception, or the
-// subscription that covered it is not sound any more. Fed back, a filing with an
-// exception is found bought and left alone. Uncertain rows do not belong there:
-// there is nothing in them to correct, and fed back they would ask for a filing
-// that may have been bought. Canceled rows are as their owner wants them.
+// correctable reports whether the row belongs on Needs Attention. Such a row was not sent and needs
+// a correction, has a filing with an exception, or was covered by a subscription that has lapsed.
+// If it is uploaded again, a filing with an exception is recognized as bought and left alone.
+// Uncertain rows do not belong there. They have no value to correct, and an upload would request a
+// filing that may have been bought. Canceled rows do not belong there either, because their owner
+// wants them canceled.
 func correctable(row *ledger.Row) bool {
 	return row.Result == filing.Invalid || row.Result == filing.Rejected || hasException(row) || uncovered(row)
 }
@@ -197,8 +201,8 @@ func filingStatus(items []ledger.Item) string {
 	return ofItems(items, func(i ledger.Item) string { return i.FilingStatus })
 }
 
-// subscription is the service's word for the subscriptions of a row's orders, or
-// for the one that covers its report.
+// subscription returns the service's status of the subscriptions of a row's orders, or of the one
+// that covers its report.
 func subscription(row *ledger.Row) string {
 	word := agreed(row.Items, func(i ledger.Item) string { return i.SubscriptionStatus })
 	if word == "" && row.CoveredBy != nil {
@@ -211,12 +215,12 @@ func filingDate(items []ledger.Item) string {
 	return ofItems(items, func(i ledger.Item) string { return i.FilingDate })
 }
 
-// ofItems returns one word for all items of a row if the filings agree ("filed"),
-// so that a filter finds it, and otherwise each word with its item ("filed
-// (annual report), pending (foreign qualification)").
+// ofItems returns one word for all items of a row if the filings agree ("filed"), so that a filter
+// finds it. Otherwise it returns each word with its item ("filed (annual report), pending (foreign
+// qualification)").
 //
-// The appointment of an agent is not a filing, and no event reports it, so it
-// counts only if it is the only item. Source: spec section 6.
+// The appointment of an agent is not a filing, and no event reports it, so it counts only if it is
+// the only item. Source: spec section 6.
 func ofItems(items []ledger.Item, word func(ledger.Item) string) string {
 	filings := slices.DeleteFunc(slices.Clone(items), func(i ledger.Item) bool {
 		return i.Product == filing.RegisteredAgent
@@ -227,8 +231,8 @@ func ofItems(items []ledger.Item, word func(ledger.Item) string) string {
 	return agreed(filings, word)
 }
 
-// agreed returns the word of the items if it is the same for all that have one, and
-// otherwise each word with its item.
+// agreed returns the word of the items if all items with a word have the same. Otherwise it returns
+// each word with its item.
 func agreed(items []ledger.Item, word func(ledger.Item) string) string {
 	var words, named []string
 	for _, item := range items {

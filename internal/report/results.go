@@ -24,7 +24,7 @@ var styles = map[filing.Result]sheet.StyleID{
 	filing.Uncertain: sheet.StyleWarn,
 }
 
-// medium is what the table is written to.
+// medium is the kind of file that the table is written to.
 type medium bool
 
 const (
@@ -32,7 +32,7 @@ const (
 	inCSV      medium = true
 )
 
-// mediumOf is what is written to a file of that name.
+// mediumOf returns the medium for a file name.
 func mediumOf(path string) medium {
 	return medium(strings.EqualFold(filepath.Ext(path), ".csv"))
 }
@@ -47,7 +47,7 @@ func (p *projection) resultsOptions() sheet.SheetOptions {
 	}
 }
 
-// header is the input's own headers and those that follow them.
+// header returns the input's own headers and the given ones after them.
 func (p *projection) header(more ...string) []sheet.OutCell {
 	p.cells = p.cells[:0]
 	for _, c := range p.layout.columns {
@@ -59,7 +59,7 @@ func (p *projection) header(more ...string) []sheet.OutCell {
 	return p.cells
 }
 
-// echo is the input's cells of a row as they were given.
+// echo returns the input's cells of a row as given.
 func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 	p.cells = p.cells[:0]
 	for i := range p.layout.columns {
@@ -68,14 +68,14 @@ func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 	return p.cells
 }
 
-// result is a row of Results, or of the CSV. The slice is good until the next row.
+// result returns a row of Results or of the CSV. The slice is valid until the next row.
 func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sheet.OutCell {
 	answers := p.answers(row, to)
 	p.cells = append(p.echo(cells), answers[:]...)
 	return p.cells
 }
 
-// answers are the cells of the result columns.
+// answers returns the cells of the result columns.
 func (p *projection) answers(row *ledger.Row, to medium) [resultColumnCount]sheet.OutCell {
 	text := message(row, to)
 	cost := sheet.OutCell{}
@@ -98,10 +98,9 @@ func (p *projection) answers(row *ledger.Row, to medium) [resultColumnCount]shee
 	}
 }
 
-// costCell is what a row has cost. A known cost and an estimate are numbers, for
-// both are the best figure to add up; the workbook writes "about" before an
-// estimate. A cost of which a part is not known is a text: a bare lower bound
-// would be added up, and billed, as if it were the cost.
+// costCell returns the cost of a row. A known cost and an estimate are numbers, because both are
+// the best figure to add up. The workbook writes "about" before an estimate. A cost with an unknown
+// part is a text, because a bare lower bound would be added up and billed as if it were the cost.
 func costCell(row *ledger.Row) sheet.OutCell {
 	cost := row.Moved()
 	if cost.IsUnknown() {
@@ -110,8 +109,8 @@ func costCell(row *ledger.Row) sheet.OutCell {
 	return amount(cost)
 }
 
-// missingFee names the unknown part of a cost: the state fee, or the service fee
-// of an order without a state fee.
+// missingFee names the unknown part of a cost: the state fee, or the service fee of an order
+// without a state fee.
 func missingFee(row *ledger.Row) string {
 	if r := row.Request; r != nil && r.Order.AnnualReport == nil && r.Order.Formation == nil &&
 		r.Order.ForeignQualification == nil {
@@ -120,8 +119,8 @@ func missingFee(row *ledger.Row) string {
 	return "state fee"
 }
 
-// costText is the cost in words: "about $325.00 (the state fee is an estimate)",
-// "$25.00 + state fee (not known for TX LLC)".
+// costText returns the cost in words: "about $325.00 (the state fee is an estimate)", "$25.00 +
+// state fee (not known for TX LLC)".
 func costText(row *ledger.Row) string {
 	cost := row.Moved()
 	switch {
@@ -138,7 +137,7 @@ func costText(row *ledger.Row) string {
 	return cost.String()
 }
 
-// amount is a number that can be added up, and says how certain it is.
+// amount returns a number that can be added up, with its certainty in the number format.
 func amount(c money.Cost) sheet.OutCell {
 	cell := sheet.Money(int64(c.Amount))
 	switch {
@@ -150,8 +149,8 @@ func amount(c money.Cost) sheet.OutCell {
 	return cell
 }
 
-// date is a date where the service's word is one, alone or with a time behind
-// it, and otherwise the word as it is.
+// date returns a date if the service's text is one, alone or followed by a time. Otherwise it
+// returns the text unchanged.
 func date(s string) sheet.OutCell {
 	if len(s) >= len(time.DateOnly) {
 		if t, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil &&
@@ -162,8 +161,8 @@ func date(s string) sheet.OutCell {
 	return sheet.Str(s)
 }
 
-// stamp is a moment in UTC, which the workbook's number format says and the
-// CSV's ISO 8601 does.
+// stamp returns a time in UTC. The workbook's number format shows the zone, and so does the CSV's
+// ISO 8601.
 func stamp(t time.Time, to medium) sheet.OutCell {
 	if t.IsZero() {
 		return sheet.OutCell{}

@@ -7,12 +7,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// The importer hides Social Security numbers before the ledger sees a cell. What
-// is here is the second lock on that door, and the first for rows that an earlier
-// version has recorded.
+// The importer hides Social Security numbers before the ledger stores a cell. This file is a second
+// protection, and the only one for rows that an earlier version recorded.
 
-// isSecret reports whether a column holds Social Security numbers: by the field
-// it is mapped to, and otherwise by its header.
+// isSecret reports whether a column contains Social Security numbers, by its mapped field, or by
+// its header if it is not mapped.
 func isSecret(header, field string) bool { return filing.IsSSNHeader(cmp.Or(field, header)) }
 
 // maskCell hides the numbers in a cell of the column.

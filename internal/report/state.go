@@ -34,7 +34,7 @@ func BatchState(b ledger.Batch, counts ledger.Counts) string {
 	return text
 }
 
-// CanceledText says who canceled a batch, and when.
+// CanceledText names the person who canceled a batch, and the time.
 func CanceledText(b ledger.Batch) string {
 	text := "This batch was canceled"
 	if b.CanceledBy != "" {
@@ -46,7 +46,7 @@ func CanceledText(b ledger.Batch) string {
 	return text
 }
 
-// Brief returns the message of a row in one line: the first of several errors.
+// Brief returns the message of a row in one line. Of several errors it returns the first.
 func Brief(r ledger.Row) string {
 	if r.Message != "" || len(r.Faults) == 0 {
 		return r.Message
@@ -58,12 +58,12 @@ func Brief(r ledger.Row) string {
 	return text
 }
 
-// AfterRestore is what to do about a ledger that went back in time.
+// AfterRestore is the remedy for a ledger that was restored from a backup.
 const AfterRestore = "run importer resolve restored and follow its steps"
 
-// DisagreeText says that the filing service refused an order for insufficient
-// funds although the recorded balance covers it; "" if the two agree. Callers add
-// how to correct it.
+// DisagreeText explains that the filing service refused an order for insufficient funds although
+// the recorded balance covers it. It returns "" if the two agree. Callers add how to correct the
+// balance.
 func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 	if !book.Contradicts(h.Reason) {
 		return ""
@@ -73,15 +73,18 @@ func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 		book.Available().Dollars())
 }
 
-// Tone says how good a line is for its reader. Each has a color.
+// Tone rates a line for its reader. Each tone has a color.
 type Tone string
 
 // The tones of a line.
 const (
-	Good  Tone = "good"
-	Quiet Tone = "quiet" // neither good nor bad
-	Waits Tone = "waits" // not final yet
-	Bad   Tone = "bad"   // a correction is needed
+	Good Tone = "good"
+	// Quiet is neither good nor bad.
+	Quiet Tone = "quiet"
+	// Waits is not final.
+	Waits Tone = "waits"
+	// Bad needs a correction.
+	Bad Tone = "bad"
 )
 
 // Line counts the rows of one result.
@@ -94,9 +97,11 @@ type Line struct {
 
 // Lines lists the results that occur in the batch.
 func (s Summary) Lines() []Line {
-	var where string // to correct rows; the page has a link of its own
+	// where names the place to correct rows. The page has its own link.
+	var where string
 	switch {
-	case s.Output != "" && mediumOf(s.Output) == inCSV: // which has no other sheet
+	// A CSV has no other sheet.
+	case s.Output != "" && mediumOf(s.Output) == inCSV:
 		where = "; correct them and run the file again"
 	case s.Output != "":
 		where = "; correct them on the sheet Needs Attention"
@@ -123,7 +128,7 @@ func (s Summary) Lines() []Line {
 	return lines
 }
 
-// MoneyText says what the batch has spent and what it reserves.
+// MoneyText describes the spent and the reserved money of the batch.
 func (s Summary) MoneyText() string {
 	text := s.Spent.String() + " spent"
 	if s.Reserved.Amount > 0 {
@@ -132,8 +137,8 @@ func (s Summary) MoneyText() string {
 	return text
 }
 
-// entryTexts are the kinds of entries of the balance: the page, the commands and
-// the CSV call each by one name.
+// entryTexts are the kinds of entries of the balance. The page, the commands and the CSV use the
+// same name for each.
 var entryTexts = map[ledger.EntryKind]string{
 	ledger.Deposit: "Deposit", ledger.Adjustment: "Adjustment", ledger.Reserve: "Reserved", ledger.Posted: "Charged",
 	ledger.Voided: "Released",

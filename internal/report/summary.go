@@ -13,10 +13,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Ledger is what the report reads.
+// Ledger is the part of the ledger that the report reads.
 type Ledger interface {
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
-	// Results yields the batch's rows in input order; an error ends the sequence.
+	// Results yields the batch's rows in input order. An error ends the sequence.
 	Results(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
 	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
 	ResultFigures(ctx context.Context, batch string) (ledger.Figures, error)
@@ -29,10 +29,11 @@ type Summary struct {
 	Batch string
 	ledger.Figures
 	Filings ledger.Filings
-	Output  string // the file written; empty where none was
+	// Output is the path of the written file. Empty if no file was written.
+	Output string
 }
 
-// Summarize reads the figures of a batch without writing anything.
+// Summarize reads the figures of a batch without writing a file.
 func Summarize(ctx context.Context, l Ledger, batchID string) (s Summary, err error) {
 	s.Batch = batchID
 	if s.Figures, err = l.ResultFigures(ctx, batchID); err == nil {
@@ -50,8 +51,7 @@ type FilingStatus struct {
 	Rows int
 }
 
-// FilingStatuses lists the statuses that occur, those on the way first and
-// filed last.
+// FilingStatuses lists the statuses that occur. Those in progress come first, and filed comes last.
 func FilingStatuses(f ledger.Filings) (all []FilingStatus) {
 	known := []string{"", "submitted", "pending"}
 	rank := func(status string) int {
@@ -71,9 +71,9 @@ func FilingStatuses(f ledger.Filings) (all []FilingStatus) {
 	return all
 }
 
-// MarshalJSON writes the last line of run, submit and status --json: every key
-// always, in this order. Rows that another process is placing count as ready: until their
-// answer is recorded, the same command continues with them. Spent is plain dollars.
+// MarshalJSON encodes the last line of run, submit and status --json. It always has every key, in
+// this order. Rows that another process is placing count as ready, because the same command
+// continues with them until their answer is recorded. Spent is plain dollars.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Batch     string      `json:"batch"`
@@ -95,8 +95,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// exitCodes is what a command that has done its work ends with: the first line
-// that has a row decides.
+// exitCodes are the exit statuses of a command that has finished its work. The first line with a
+// row decides.
 var exitCodes = []struct {
 	code int
 	of   []filing.Result
@@ -106,9 +106,8 @@ var exitCodes = []struct {
 	{2, []filing.Result{filing.Invalid, filing.Rejected, filing.Canceled}},
 }
 
-// ExitCode is the exit status that the batch's rows call for: 4 where some are
-// uncertain, else 3 where some are still ready, else 2 where some need
-// correction or are not covered any more, else 0.
+// ExitCode returns the exit status for the batch's rows: 4 if some are uncertain, else 3 if some
+// are still ready, else 2 if some need correction or are no longer covered, else 0.
 func (s Summary) ExitCode() int {
 	for _, e := range exitCodes {
 		if slices.ContainsFunc(e.of, func(r filing.Result) bool { return s.Counts[r] > 0 }) {

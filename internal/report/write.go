@@ -10,11 +10,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Write writes the results of a batch to path, as CSV where its name ends in
-// .csv and as an XLSX workbook otherwise. The file appears under its name only
-// when it is whole and synced. Rows are streamed: the ledger is read twice,
-// once to measure the columns and once to write. The figures are those of the
-// moment before the rows are written: they never say more than the rows do.
+// Write writes the results of a batch to path, as CSV if its name ends in .csv and as an XLSX
+// workbook otherwise. The file appears under its name only when it is complete and synced. Rows are
+// streamed: the ledger is read twice, once to measure the columns and once to write. The figures
+// are read before the rows, so that they never claim more than the rows show.
 func Write(ctx context.Context, l Ledger, batchID, path string) (s Summary, err error) {
 	defer explain(&err, "write the results of batch %s", batchID)
 	p, err := measure(ctx, l, batchID)
@@ -37,14 +36,14 @@ func Write(ctx context.Context, l Ledger, batchID, path string) (s Summary, err 
 	return p.summary, err
 }
 
-// explain says what was to be done to a batch when an error came.
+// explain adds the failed operation and its batch to an error.
 func explain(err *error, format, batchID string) {
 	if *err != nil {
 		*err = fmt.Errorf(format+": %w", batchID, *err)
 	}
 }
 
-// measure begins the report of a batch with the columns of its rows.
+// measure starts the report of a batch with the columns of its rows.
 func measure(ctx context.Context, l Ledger, batchID string) (*projection, error) {
 	batch, err := l.Batch(ctx, batchID)
 	if err != nil {
@@ -76,7 +75,7 @@ func eachRow(ctx context.Context, l Ledger, batchID string, do func(*ledger.Row,
 	return nil
 }
 
-// projection is one report in the making.
+// projection is a report that is being written.
 type projection struct {
 	batch   ledger.Batch
 	layout  *layout
@@ -84,11 +83,11 @@ type projection struct {
 	cells   []sheet.OutCell
 	// copy is the workbook that the results are written into, or nil.
 	copy *original
-	// delimiter is that of the batch's CSV, or "".
+	// delimiter is the delimiter of the batch's CSV. Empty if the batch is not from a CSV.
 	delimiter string
 }
 
-// signedNumber matches what begins like a formula and is a number: "-5.50".
+// signedNumber matches a number that begins like a formula: "-5.50".
 var signedNumber = regexp.MustCompile(`^[-+][0-9.,]+$`)
 
 func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error {
@@ -157,7 +156,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	return book.Save()
 }
 
-// create creates the workbook, with the sheets of the input if it has been stored.
+// create creates the workbook, with the sheets of the input if they are stored.
 func (p *projection) create(path string) (*sheet.Workbook, error) {
 	if p.copy != nil {
 		return sheet.CreateFrom(path, p.copy.file)
@@ -165,7 +164,7 @@ func (p *projection) create(path string) (*sheet.Workbook, error) {
 	return sheet.Create(path)
 }
 
-// beginResults begins the sheet of the results, and returns what adds a row to it.
+// beginResults begins the sheet of the results, and returns the function that adds a row to it.
 func (p *projection) beginResults(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	if p.copy != nil {
 		return p.beginResultColumns(book)
