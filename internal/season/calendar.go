@@ -5,24 +5,28 @@ import (
 	"slices"
 )
 
-// CompanyList is the companies of a schedule, with the rules of their due dates.
+// CompanyList has the companies of a schedule and the rules of their due dates.
 type CompanyList struct {
 	Rows  []Row
 	Rules *Rules
-	Since Date // the day the schedule was added: it does not file what was due before
+	// Since is the day on which the schedule was added. The schedule files no report that was due
+	// earlier.
+	Since Date
 
-	Changed Date // the day it got this company list; the zero Date for that of Since
+	// Changed is the day of the last change of the company list. It is zero if the list is
+	// unchanged since Since.
+	Changed Date
 }
 
-// Entry is what is due of a row.
+// Entry is a row with the report that is due.
 type Entry struct {
 	Row Row
 	Due Due
 }
 
-// EarliestFirst orders what to file when money is short: by due date, sure dates
-// before estimates of the same day, and what has no date last. Sort stably with
-// it, so that the rest stays in the order of the company list.
+// EarliestFirst orders the reports to file when funds are short. It compares due dates, and places
+// a verified date before an estimate of the same day and an unknown date last. Use it with a stable
+// sort to keep the rest in the order of the company list.
 func EarliestFirst(a, b Entry) int {
 	return cmp.Or(
 		slices.Index(verdicts, a.Due.Verdict)-slices.Index(verdicts, b.Due.Verdict),
@@ -38,9 +42,8 @@ func order(later bool) int {
 	return 0
 }
 
-// Calendar returns what falls due from one day to another, both of them included, by
-// day and company. Every row without anything in that time is in rest, with
-// what falls due next or why nothing does.
+// Calendar returns in due the reports that are due from one day through another, by day and
+// company. rest has every other row, with its next report or the reason why none is due.
 func (r CompanyList) Calendar(from, to Date) (due, rest []Entry) {
 	for _, row := range r.Rows {
 		n := len(due)
@@ -59,7 +62,7 @@ func (r CompanyList) Calendar(from, to Date) (due, rest []Entry) {
 	return due, rest
 }
 
-// ByDay orders a calendar: by day, company and state. Sort stably with it.
+// ByDay orders a calendar by day, company and state. Use it with a stable sort.
 func ByDay(a, b Entry) int {
 	return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName),
 		cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))

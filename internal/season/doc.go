@@ -1,12 +1,12 @@
-// Package season has the rules of due dates, and of when a schedule runs. It does
-// no I/O: the rows, runs and money of a schedule are in the ledger.
+// Package season has the rules of due dates and of schedules. It does no I/O. The ledger has the
+// rows, runs and funds of a schedule.
 //
-//   - Rules are the states' due dates and fees, one line per state, entity type
-//     and whether the company is at home there. reports.csv is built in; a file of
-//     the same columns goes over it. What its line calls unverified is an
-//     estimate: shown as "about", and never a reason to refuse anything.
-//   - A Schedule runs on some days: by the calendar
-//     (ParseAt) or ahead of the due dates of a company list (ParseLead).
+//   - Rules has the states' due dates and fees, with one line for each state, entity type and
+//     residence of the company. reports.csv is built in. A file with the same columns overrides it.
+//     A value that its line marks as unverified is an estimate. It is shown as "about", and
+//     nothing is rejected because of it.
+//   - A Schedule runs on some days, either by the calendar (ParseAt) or ahead of the due dates of a
+//     company list (ParseLead).
 //   - Added compares a company list with another one.
-//   - CompanyList.Calendar is what falls due in a span of days.
+//   - CompanyList.Calendar returns the reports that are due in a period.
 package season

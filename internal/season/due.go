@@ -11,19 +11,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Facts are what a due date depends on. A zero field is not known, and makes
-// the date an estimate where the rule needs it.
+// Facts are the facts that a due date depends on. A zero field is unknown and makes the date an
+// estimate if the rule needs it.
 type Facts struct {
-	State          filing.State // where the report is due
-	EntityType     filing.EntityType
-	FormationState filing.State // foreign where it is another than State
+	// State is the state that requires the report.
+	State      filing.State
+	EntityType filing.EntityType
+	// FormationState differs from State for a foreign company.
+	FormationState filing.State
 	Formed         Date
-	Registered     Date       // in State, for a foreign company: its anniversary counts there
-	FiscalEnd      time.Month // the last month of the fiscal year
+	// Registered is the registration of a foreign company in State. Its anniversary counts there.
+	Registered Date
+	// FiscalEnd is the last month of the fiscal year.
+	FiscalEnd time.Month
 }
 
-// FactsOf are the facts of a company as a sheet or the service tells them. What
-// is not readable is not known; neither tells when a foreign company registered.
+// FactsOf returns the facts of a company from a spreadsheet or from the filing service. A fact that
+// cannot be parsed is unknown. Neither source has the registration of a foreign company.
 func FactsOf(state filing.State, c filing.Company) Facts {
 	f := Facts{State: state, EntityType: c.EntityType, FormationState: c.FormationState}
 	if formed, err := ParseDate(c.FormationDate); err == nil {
@@ -35,50 +39,62 @@ func FactsOf(state filing.State, c filing.Company) Facts {
 	return f
 }
 
-// Verdict is what can be said of a year.
+// Verdict is the conclusion about a year.
 type Verdict string
 
 // The verdicts on a year.
 const (
-	Dated       Verdict = "due"           // on Due.Date
-	NotThisYear Verdict = "not this year" // an off year, or too early after the formation
-	NotRequired Verdict = "not required"  // the state asks for nothing
-	AskState    Verdict = "see the state" // no rule that can be calculated
+	// Dated means that the report is due on Due.Date.
+	Dated Verdict = "due"
+	// NotThisYear means an off year, or a year too early after the formation.
+	NotThisYear Verdict = "not this year"
+	// NotRequired means that the state requires no report.
+	NotRequired Verdict = "not required"
+	// AskState means that no rule can be calculated.
+	AskState Verdict = "see the state"
 )
 
-// Due is what is due of a company in a year.
+// Due describes the report of a company that is due in a year.
 type Due struct {
 	Verdict Verdict
-	What    string // what is filed: "annual report", "statement of information"
-	Date    Date   // the last day; of the due year. Zero unless Dated
-	Opens   Date   // the first day the state takes it; zero where that is not known
+	// What is the name of the report, such as "annual report" or "statement of information".
+	What string
+	// Date is the last day to file, in the due year. It is zero unless Verdict is Dated.
+	Date Date
+	// Opens is the first day on which the state accepts the report, zero if unknown.
+	Opens Date
 
-	// Estimate: Date is not verified, or a fact was missing and it is the
-	// earliest day it can be. It is shown as "about" (see When), and nothing is
-	// refused because of it.
+	// Estimate reports whether Date is not verified, or is the earliest possible day because a fact
+	// is missing. When shows an estimate as "about", and nothing is rejected because of it.
 	Estimate bool
-	// EitherYear: it falls due every second year, and whether this is the one is
-	// not known.
+	// EitherYear reports whether the report is due every second year and the year is unknown.
 	EitherYear bool
-	Why        string // the rule in words, and what was missing
+	// Why has the rule in words and the missing facts.
+	Why string
 
-	Fee         money.Cents
-	FeeKnown    bool   // false: nobody knows, and Fee is nothing
-	FeeVaries   bool   // Fee is the usual or the smallest figure
-	FeeMinimum  bool   // it is the smallest
-	FeeEstimate bool   // Fee is not verified
-	FeeNote     string // how it varies
+	Fee money.Cents
+	// FeeKnown reports whether the fee is known. Otherwise Fee is zero.
+	FeeKnown bool
+	// FeeVaries reports whether Fee is the usual or the lowest fee.
+	FeeVaries bool
+	// FeeMinimum reports whether Fee is the lowest fee.
+	FeeMinimum bool
+	// FeeEstimate reports whether Fee is not verified.
+	FeeEstimate bool
+	// FeeNote is how the fee varies.
+	FeeNote string
 
-	Source     string // "" for general knowledge
+	// Source is empty for general knowledge.
+	Source     string
 	Confidence string
 }
 
-// verdicts are in the order in which one counts where the kind of company is not
-// known: what may be due before what is not.
+// verdicts are in order of precedence if the type of company is unknown. A report that may be due
+// precedes one that is not.
 var verdicts = []Verdict{Dated, NotThisYear, AskState, NotRequired}
 
-// When is the date for people: "2027-04-15", or "about 2027-04-15" for an
-// estimate; otherwise the verdict.
+// When returns the date for display, such as "2027-04-15", or "about 2027-04-15" for an estimate.
+// If there is no date, it returns the verdict.
 func (d Due) When() string {
 	switch {
 	case d.Verdict != Dated:
@@ -89,8 +105,8 @@ func (d Due) When() string {
 	return d.Date.String()
 }
 
-// Price is the fee for people: "$138.75", "about $50.00" where it varies or is
-// not verified, "not known".
+// Price returns the fee for display, such as "$138.75", "about $50.00" if it varies or is not
+// verified, or "not known".
 func (d Due) Price() string {
 	switch {
 	case !d.FeeKnown:
@@ -101,22 +117,21 @@ func (d Due) Price() string {
 	return d.Fee.Dollars()
 }
 
-// Due says what falls due in a calendar year, and when. It reports false, with
-// Verdict and Why, where nothing does or no date can be told. A missing fact
-// never hides a date: where it matters, the earliest day it can be is an
-// estimate. year is the year of the due date, whatever year a state names the
-// report after.
+// Due returns the report that is due in a calendar year. It returns false, with Verdict and Why, if
+// none is due or no date is known. A missing fact never hides a date. If the fact matters, the
+// earliest possible day is an estimate. year is the year of the due date, even if the state names
+// the report after another year.
 //
-// Assumption: the first report is due in the year after the formation, or after
-// a foreign company's registration; the states' words seldom say.
-// Assumption: a fiscal year ends in December where nothing else is known.
+// Assumption: the first report is due in the year after the formation, or after a foreign company's
+// registration. The states seldom specify it.
+// Assumption: a fiscal year ends in December if nothing else is known.
 // Source: spec section 2, Company, which has that default at formation.
 func (r *Rules) Due(f Facts, year int) (Due, bool) {
 	d := r.due(f, func(*Line) int { return year })
 	return d, d.Verdict == Dated
 }
 
-// DueOf is Due for the report that a state names after a year.
+// DueOf returns Due of the report that a state names after a year.
 func (r *Rules) DueOf(f Facts, reportYear int) Due {
 	return r.due(f, func(l *Line) int {
 		if l.YearBefore {
@@ -140,8 +155,7 @@ func (r *Rules) due(f Facts, year func(*Line) int) Due {
 	return merge(dues, f)
 }
 
-// NotRequiredText says of a company that its state requires nothing of it: "Ohio asks no
-// annual report of an LLC".
+// NotRequiredText returns a sentence such as "Ohio asks no annual report of an LLC".
 func (f Facts) NotRequiredText() string {
 	of := map[filing.EntityType]string{filing.LLC: "an LLC", filing.Corp: "a corporation"}[f.EntityType]
 	if of = cmp.Or(of, "any company"); f.FormationState != "" && f.FormationState != f.State {
@@ -150,11 +164,11 @@ func (f Facts) NotRequiredText() string {
 	return f.State.Name() + " asks no annual report of " + of
 }
 
-// noRule stands for a kind of company without a line.
+// noRule applies to a type of company without a line.
 var noRule = &Line{Words: "there is no rule for this kind of company", DateEstimate: true, rule: rule{base: seeState}}
 
-// Next is the first that falls due on a day or after it. Where nothing does, it
-// reports false with what is said of that day's year.
+// Next returns the first report that is due on a day or later. If there is none, it returns false
+// with the result of that day's year.
 func (r *Rules) Next(f Facts, from Date) (Due, bool) {
 	d, ok := r.Due(f, from.Year)
 	if d.Verdict == NotRequired || d.Verdict == AskState || ok && !d.Date.Before(from) {
@@ -168,11 +182,11 @@ func (r *Rules) Next(f Facts, from Date) (Due, bool) {
 	return d, false
 }
 
-// longest is how many years there may be from one report to the next: a decade,
-// and the year of the formation.
+// longest is the maximum number of years between two reports, which is a decade and the year of the
+// formation.
 const longest = 11
 
-// known is the one value, or all there are where it is not known.
+// known returns the value, or all possible values if it is unknown.
 func known[T comparable](value T, all ...T) []T {
 	var none T
 	if value != none {
@@ -188,8 +202,8 @@ func residences(f Facts) []bool {
 	return []bool{f.FormationState != f.State}
 }
 
-// merge makes one answer of those for the kinds of company that it may be: the
-// earliest date, which is an estimate unless they agree.
+// merge combines the results of the possible types of a company into the earliest date. The date is
+// an estimate unless all results agree.
 func merge(dues []Due, f Facts) Due {
 	first := slices.MinFunc(dues, func(a, b Due) int {
 		return cmp.Or(slices.Index(verdicts, a.Verdict)-slices.Index(verdicts, b.Verdict), a.Date.Compare(b.Date))
@@ -227,7 +241,7 @@ func merge(dues []Due, f Facts) Due {
 	return first
 }
 
-// due applies one line.
+// due applies one line to a year.
 func (l *Line) due(f Facts, year int) Due {
 	d := Due{
 		What:        l.What,
@@ -245,7 +259,7 @@ func (l *Line) due(f Facts, year int) Due {
 	}
 	switch l.rule.base {
 	case never:
-		d.Verdict, d.FeeVaries = NotRequired, false // there is nothing to pay for
+		d.Verdict, d.FeeVaries = NotRequired, false // no report, no fee
 		return d
 	case seeState:
 		d.Verdict, d.Why = AskState, "see the state: "+l.Words
@@ -255,7 +269,7 @@ func (l *Line) due(f Facts, year int) Due {
 	if l.Foreign {
 		since = f.Registered
 	}
-	// A foreign company was registered after it was formed, whenever that was.
+	// A foreign company is registered after its formation.
 	begun := since
 	if begun.IsZero() {
 		begun = f.Formed
@@ -296,7 +310,7 @@ func (l *Line) due(f Facts, year int) Due {
 	return d
 }
 
-// reportYear is the year that a report is named after, by the year it is due in.
+// reportYear returns the year that a report is named after. due is the year in which it is due.
 func (l *Line) reportYear(due int) int {
 	if l.YearBefore {
 		return due - 1
@@ -304,8 +318,8 @@ func (l *Line) reportYear(due int) int {
 	return due
 }
 
-// months are the months that the rule may count from, and what is missing where
-// that is not sure.
+// months returns the possible months that the rule counts from, and the missing fact if there is
+// more than one or the month is assumed.
 func (l *Line) months(f Facts, since Date) ([]time.Month, string) {
 	switch {
 	case l.rule.base == fiscalYearEnd && (f.FiscalEnd < time.January || f.FiscalEnd > time.December):

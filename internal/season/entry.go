@@ -9,8 +9,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// ParseSpan reads the first and the last day of a calendar: without a first it
-// is today, without a last a year after the first.
+// ParseSpan parses the first and the last day of a calendar. The defaults are today and a year
+// after the first day.
 func ParseSpan(from, to string, today Date) (first, last Date, err error) {
 	first = today
 	if from != "" {
@@ -30,7 +30,7 @@ func ParseSpan(from, to string, today Date) (first, last Date, err error) {
 	return first, last, err
 }
 
-// WriteCSV writes entries with everything that is known of them.
+// WriteCSV writes entries with all their known fields.
 func WriteCSV(w io.Writer, entries []Entry) error {
 	table := csv.NewWriter(w)
 	lines := [][]string{

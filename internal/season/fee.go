@@ -7,30 +7,33 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Fee is what a state charges: one amount, or several that hold for one period
-// each. A period is in filing years, where the state names its fee after the year
-// of the report, or in days, where it charges what holds on the day of the filing.
+// Fee is the fee of a state. It has one amount, or several with a period each. A period is in
+// filing years if the state names its fee after the year of the report. It is in days if the fee
+// depends on the day of the filing.
 type Fee []period
 
 type period struct {
-	amount      money.Cents
-	from, until edge // an empty edge is open
+	amount money.Cents
+	// An empty edge is open.
+	from, until edge
 }
 
 // edge is the first or the last year or day of a period.
 type edge struct {
-	year int  // of the report; 0 where the edge is a day
-	day  Date // of the filing
+	// year is the year of the report, zero if the edge is a day.
+	year int
+	// day is the day of the filing.
+	day Date
 }
 
 func (e edge) isZero() bool { return e == edge{} }
 
-// FeeForms is what to enter in place of a wrong fee.
+// FeeForms describes the valid forms of a fee in an error.
 const FeeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, " +
 	"such as 300 until 2025; 400"
 
-// ParseFee reads "138.75", "300 until 2025; 400" or "0 from 2026 until 2027; 20":
-// the first period that holds counts. An empty text is a fee that is not known.
+// ParseFee parses a fee such as "138.75", "300 until 2025; 400" or "0 from 2026 until 2027; 20".
+// The first matching period applies. An empty text is an unknown fee.
 func ParseFee(text string) (fee Fee, ok bool) {
 	if strings.TrimSpace(text) == "" {
 		return nil, true
@@ -69,9 +72,8 @@ func parseEdge(text string) (edge, bool) {
 	return edge{day: day}, err == nil
 }
 
-// At is the fee of a report for a year that is filed on a day. A formation or a
-// qualification has no year of its own: its year is that of the day. It reports
-// false where no period holds.
+// At returns the fee of a report for a year that is filed on a day. A formation or a qualification
+// has no report year, so the year of the day applies. At returns false if no period matches.
 func (f Fee) At(year int, day Date) (money.Cents, bool) {
 	if year == 0 {
 		year = day.Year
@@ -84,7 +86,7 @@ func (f Fee) At(year int, day Date) (money.Cents, bool) {
 	return 0, false
 }
 
-// compare compares the edge with a year or a day: an empty edge comes before all.
+// compare compares the edge with a year or a day. An empty edge precedes all.
 func (e edge) compare(year int, day Date) int {
 	if e.year != 0 {
 		return e.year - year
@@ -92,9 +94,8 @@ func (e edge) compare(year int, day Date) int {
 	return e.day.Compare(day)
 }
 
-// SourceText names where a figure of the built-in tables comes from, in a few
-// words: the state's own address where its sources name one, otherwise the first
-// one. The tables were read in November 2026.
+// SourceText names the source of a value in the built-in tables. It is the state's own address if
+// the sources have one, and otherwise the first source. The tables were read in November 2026.
 func SourceText(source, basis string) string {
 	address := ""
 	for _, word := range strings.FieldsFunc(source, func(r rune) bool { return strings.ContainsRune(" ;,()", r) }) {

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// Lead is how many days before its due date a report is to be filed.
+// Lead is the number of days before the due date on which a report is filed.
 type Lead int
 
-// maxLead is the most: a lead of a year would reach the due date before.
+// maxLead is the longest lead. A lead of a year would reach the previous due date.
 const maxLead = 364
 
 var leadText = regexp.MustCompile(`^(\d{1,3}) days?( before)?$`)
 
-// ParseLead reads "30 days before": each company is filed when its own due date is
-// that near.
+// ParseLead parses "30 days before". Each company is filed that many days before its own due date.
 func ParseLead(text string) (Lead, error) {
 	m := leadText.FindStringSubmatch(strings.ToLower(strings.Join(strings.Fields(text), " ")))
 	if m == nil {
@@ -32,19 +31,19 @@ func ParseLead(text string) (Lead, error) {
 	return Lead(n), nil
 }
 
-// opening is the day on which an entry comes into the season's window.
+// opening is the day on which an entry enters the window of the schedule.
 type opening struct {
 	Entry
 	on Date
 }
 
-// openings returns when the reports that are due in a year can be filed:
+// openings returns when the reports that are due in a year can be filed. A report enters its window
+// on the latest of these days:
 //
-//   - the lead before the due date;
-//   - not before the state takes the report, where its rule says when;
-//   - not before the day after CompanyList.Since and CompanyList.Changed: a report
-//     that is near already, or even overdue, on such a day is filed on the next
-//     one, so that a person can look before.
+//   - the lead before the due date
+//   - the day on which the state begins to accept the report, if its rule has one
+//   - the day after CompanyList.Since and CompanyList.Changed, so that a person can review a report that
+//     is already near or overdue before it is filed
 //
 // Reports that were due before CompanyList.Since are not filed.
 func (l Lead) openings(r CompanyList, year int) []opening {
@@ -61,13 +60,13 @@ func (l Lead) openings(r CompanyList, year int) []opening {
 	return all
 }
 
-// Schedule returns a schedule that runs on each day on which a report of the company
-// list comes into its window: see openings. It is safe for use by several goroutines,
-// and holds as long as the company list does.
+// Schedule returns a schedule that runs on each day on which a report of the company list enters
+// its window. See openings. It is safe for concurrent use and valid until the company list changes.
 func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 	var mu sync.Mutex
 	memo := make(map[int][]Date)
-	days := func(year int) []Date { // on which those due in the year open
+	// days returns the days on which the reports due in the year enter their windows.
+	days := func(year int) []Date {
 		if d, ok := memo[year]; ok {
 			return d
 		}
@@ -83,8 +82,8 @@ func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 		mu.Lock()
 		defer mu.Unlock()
 		tomorrow, next := after.AddDays(1), Date{}
-		// What falls due in a year opens in it, in the year before or, on the day
-		// after r.Since or r.Changed, in the year behind.
+		// A report due in a year enters its window in the same year or the year before. On the day
+		// after r.Since or r.Changed, it may also be in the year after.
 		for year := tomorrow.Year - 1; year <= tomorrow.Year+longest; year++ {
 			if !next.IsZero() && year > next.Year+1 {
 				break
@@ -99,14 +98,13 @@ func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 	}}
 }
 
-// Ready returns the reports that a run files, the earliest due first: those that
-// came into the window after the day of the run before, and up to the day of this
-// one. A report that fell due while no process was running is among them; after a
-// change of the company list so is what earlier runs have filed. Without a run
-// before, after is r.Since.
+// Ready returns the reports that a run files, by due date. They are the reports that entered the
+// window after the day of the previous run and up to the day of this one. They include reports that
+// fell due while no process was running. After a change of the company list, they also include
+// reports that earlier runs have filed. Without a previous run, after is r.Since.
 //
-// With no day (the zero Date) for after, they are all that are in the window
-// and not past their due date: what to file when the schedule is run by hand.
+// If after is the zero Date, Ready returns all reports in the window that are not overdue. These
+// are the reports to file when a person runs the schedule.
 func (l Lead) Ready(r CompanyList, after, on Date) []Entry {
 	from := after.Year
 	if after.IsZero() {
@@ -125,14 +123,14 @@ func (l Lead) Ready(r CompanyList, after, on Date) []Entry {
 	return ready
 }
 
-// Report is a row's report that is due on a day.
+// Report is a row's report with its due date.
 type Report struct {
 	Row int
 	Due Date
 }
 
-// RunDays returns the day on which each report comes into its window: the day of the run
-// that files it. They are the reports that are due in the years from first to last.
+// RunDays returns the day of the run that files each report, which is the day on which the report
+// enters its window. It covers the reports that are due in the years from first through last.
 func (l Lead) RunDays(r CompanyList, first, last int) map[Report]Date {
 	days := make(map[Report]Date)
 	for year := first; year <= last; year++ {

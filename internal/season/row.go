@@ -2,15 +2,19 @@ package season
 
 import "github.com/bulkfiling/bulkfiling/internal/filing"
 
-// Row is a company of a company list, in one filing state.
+// Row is a company of a company list in one filing state.
 type Row struct {
-	CompanyID string // comp_<id> or slug; "" where it is not known
-	LegalName string // "" where only the id is known
+	// CompanyID is comp_<id> or a slug, empty if unknown.
+	CompanyID string
+	// LegalName is empty if only the ID is known.
+	LegalName string
 	Facts     Facts
-	Number    int // its place in the company list, to find it again
+	// Number is the position in the company list, by which a row is found again.
+	Number int
 }
 
-// Key is the company, by its id or else by its legal name folded, and the state.
+// Key returns the company and the state. The company is the ID, or the folded legal name without
+// one.
 func (r Row) Key() string {
 	if r.CompanyID != "" {
 		return r.CompanyID + "|" + string(r.Facts.State)
@@ -18,14 +22,15 @@ func (r Row) Key() string {
 	return filing.FoldLegalName(r.LegalName) + "|" + string(r.Facts.State)
 }
 
-// Added lists the rows of a company list whose company is not in another list. Two rows
-// are one company where state and id agree or, where one of them has no id (a company has
-// none before it is created), state and legal name as filing.FoldLegalName has it. A row
-// with neither is in no list.
+// Added lists the rows of a company list whose company is not in another list. Two rows have the
+// same company if state and ID agree. If one of them has no ID, because its company is not created
+// yet, the state and the legal name folded by filing.FoldLegalName must agree. A row with neither
+// is never in a list.
 func Added(this, other []Row) (added []Row) {
 	type key struct {
-		text  string
-		hasID bool // of a name: its row has an id
+		text string
+		// hasID reports whether the row of a name has an ID.
+		hasID bool
 	}
 	nameOf := func(r Row) string { return Row{LegalName: r.LegalName, Facts: r.Facts}.Key() }
 	known := make(map[key]bool, 2*len(other))
@@ -38,7 +43,7 @@ func Added(this, other []Row) (added []Row) {
 		}
 	}
 	for _, r := range this {
-		same := known[key{nameOf(r), false}] // by the name of a row without an id
+		same := known[key{nameOf(r), false}] // the other row has no ID
 		if r.CompanyID != "" {
 			same = same || known[key{text: r.Key()}]
 		} else {

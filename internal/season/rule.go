@@ -6,23 +6,27 @@ import (
 	"time"
 )
 
-// frequency says in which years a report falls due: every so many, counted from
-// an origin.
+// frequency is the interval of a report in years, counted from an origin.
 type frequency struct {
-	every int // years; 0 for never
+	// every is in years. Zero means never.
+	every int
 	from  origin
-	phase int // years after the origin
+	// phase is in years after the origin.
+	phase int
 }
 
 type origin int
 
 const (
-	yearZero    origin = iota // the even years are the multiples of two
-	companyYear               // the year of the formation, or of a foreign company's registration
-	unknownYear               // every second year, and the rule does not say which
+	// yearZero makes the even years the multiples of two.
+	yearZero origin = iota
+	// companyYear is the year of the formation, or of a foreign company's registration.
+	companyYear
+	// unknownYear means every second year, if the rule does not specify which.
+	unknownYear
 )
 
-// frequencies are the words of the column frequency.
+// frequencies are the values of the column frequency.
 var frequencies = map[string]frequency{
 	"none":                 {},
 	"annual":               {every: 1},
@@ -33,7 +37,7 @@ var frequencies = map[string]frequency{
 	"biennial formation+1": {every: 2, from: companyYear, phase: 1},
 }
 
-// frequencyForms is what a wrong frequency is answered with.
+// frequencyForms describes the valid frequencies in an error.
 const frequencyForms = "none, annual, biennial, biennial even, biennial odd, biennial formation, biennial " +
 	"formation+1 or decennial 1 (the last digit of its years)"
 
@@ -45,9 +49,8 @@ func parseFrequency(text string) (frequency, bool) {
 	return f, ok
 }
 
-// falls reports whether a report falls due in a year, counted from the
-// anniversary in the year counted. Without the company's year (0), or without a
-// rule for it, nobody can tell: it may.
+// falls reports whether a report is due in a year. counted is the year of its anniversary. Without
+// the company's year (0), or without a rule for it, the report may be due and sure is false.
 func (f frequency) falls(year, counted, company int) (falls, sure bool) {
 	switch {
 	case f.every == 1:
@@ -64,47 +67,55 @@ func (f frequency) falls(year, counted, company int) (falls, sure bool) {
 type base string
 
 const (
-	fixed           base = "fixed"               // January of the year: a day of the calendar
-	anniversaryDate base = "anniversary-date"    // the very day of the anniversary
-	anniversary     base = "anniversary-month"   // the month of it
-	quarter         base = "anniversary-quarter" // the last month of the calendar quarter that holds it
-	fiscalYearEnd   base = "fiscal-year-end"     // the last month of the fiscal year
-	seeState        base = "see-state"           // the rule is there in words only
-	never           base = "none"                // nothing is due
+	// fixed is January of the year, for a calendar day.
+	fixed base = "fixed"
+	// anniversaryDate is the exact day of the anniversary.
+	anniversaryDate base = "anniversary-date"
+	// anniversary is the month of the anniversary.
+	anniversary base = "anniversary-month"
+	// quarter is the last month of the calendar quarter with the anniversary.
+	quarter base = "anniversary-quarter"
+	// fiscalYearEnd is the last month of the fiscal year.
+	fiscalYearEnd base = "fiscal-year-end"
+	// seeState means that the rule exists only in words.
+	seeState base = "see-state"
+	// never means that no report is due.
+	never base = "none"
 )
 
-// byAnniversary reports whether the base is a month of the company's own.
+// byAnniversary reports whether the base depends on the anniversary.
 func (b base) byAnniversary() bool { return b == anniversaryDate || b == anniversary || b == quarter }
 
-// point is a day, counted from a base.
+// point is a day counted from a base.
 type point struct {
 	months int
-	day    int // endOfMonth for the last
+	// day is endOfMonth for the last day.
+	day int
 }
 
 // rule is a due date in a form that can be calculated:
 //
-//	fixed 04-15                     a day of the calendar
+//	fixed 04-15                     a calendar day
 //	anniversary-date                the day of the anniversary
-//	anniversary-month [±N] DAY      a day of the month of the anniversary, or of the Nth month after it
-//	anniversary-quarter [±N] DAY    the same from the last month of the calendar quarter that holds it
+//	anniversary-month [±N] DAY      a day of the anniversary's month, or of the Nth month after it
+//	anniversary-quarter [±N] DAY    the same from the last month of its calendar quarter
 //	fiscal-year-end [±N] DAY        the same from the last month of the fiscal year
-//	see-state                       there in words only
+//	see-state                       only in words
 //	none                            nothing is due
 //
-// DAY is first, last or a number; the first anniversary is a year after the
-// formation, or after a foreign company's registration in the state. After any
-// of them may stand "opens" and the first day on which the state takes the report, in
-// the same form or in days: "fixed 05-01 opens 01-01", "anniversary-month last opens
-// -5 first", "anniversary-date opens 28 days before".
+// DAY is first, last or a number. The first anniversary is a year after the formation, or after a
+// foreign company's registration in the state. Each form may end in "opens" and the first day on
+// which the state accepts the report, in the same form or in days. Examples are "fixed 05-01 opens
+// 01-01", "anniversary-month last opens -5 first" and "anniversary-date opens 28 days before".
 type rule struct {
-	base       base
-	due        point
-	opens      *point // nil where the words do not say, and where they say days
+	base base
+	due  point
+	// opens is nil if the rule does not specify it or specifies it in days.
+	opens      *point
 	daysBefore int
 }
 
-// ruleForms is what a wrong rule is answered with.
+// ruleForms describes the valid rules in an error.
 const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, " +
 	"fiscal-year-end +4 15 (each may end in opens 01-01, opens -5 first, or opens 60 days before), see-state or none"
 
@@ -120,7 +131,7 @@ func parseRule(text string) (rule, bool) {
 	case never, seeState:
 		return r, len(words) == 1 && !hasOpens
 	case anniversaryDate:
-		ok = len(words) == 1 // its day is the company's own
+		ok = len(words) == 1 // the company has the day
 	case fixed, anniversary, quarter, fiscalYearEnd:
 		r.due, ok = r.base.point(words[1:])
 	}
@@ -136,7 +147,7 @@ func parseRule(text string) (rule, bool) {
 	return r, ok
 }
 
-// point reads a day: MM-DD for a fixed date, else [±N] DAY.
+// point parses a day, which is MM-DD for a fixed date and otherwise [±N] DAY.
 func (b base) point(words []string) (point, bool) {
 	if b == fixed {
 		if len(words) != 1 {
@@ -171,15 +182,17 @@ func (b base) point(words []string) (point, bool) {
 	return p, true
 }
 
-// occurrence is one due date of a rule, in a year.
+// occurrence is one due date of a rule in a year.
 type occurrence struct {
 	date, opens Date
-	counted     int  // the year of the anniversary or of the fiscal year it is counted from
-	end         Date // the last day of the base month
+	// counted is the year of the anniversary or of the fiscal year that the date is counted from.
+	counted int
+	// end is the last day of the base month.
+	end Date
 }
 
-// in finds the one occurrence of a year, for a base month, which is January for
-// a fixed date. day is the day of the anniversary, where the rule counts by it.
+// in returns the only occurrence in a year. month is the base month, which is January for a fixed
+// date. day is the day of the anniversary if the rule depends on it.
 func (r rule) in(year int, month time.Month, day int) occurrence {
 	due := r.due
 	switch r.base {
@@ -189,7 +202,8 @@ func (r rule) in(year int, month time.Month, day int) occurrence {
 		due.day = day
 	}
 	o := occurrence{counted: year}
-	switch n := int(month) + due.months; { // a rule reaches into the year before or after, no further
+	// A rule reaches at most into the adjacent years.
+	switch n := int(month) + due.months; {
 	case n < 1:
 		o.counted++
 	case n > 12:

@@ -14,28 +14,45 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Line is the rule of one state for one kind of company.
+// Line is the rule of one state for one type of company.
 type Line struct {
 	State      filing.State
 	EntityType filing.EntityType
-	Foreign    bool // for companies formed elsewhere
+	// Foreign reports whether the line applies to companies formed in another state.
+	Foreign bool
 
-	Frequency string // annual, biennial odd, …: see frequencyForms
-	Due       string // the rule to calculate with: see rule
-	Words     string // the rule as its source says it
-	What      string // what is filed: "annual report", "biennial statement"; "" for nothing
+	// Frequency is a value such as annual or biennial odd. See frequencyForms.
+	Frequency string
+	// Due is the rule in the form that rule describes.
+	Due string
+	// Words is the rule in the words of its source.
+	Words string
+	// What is the name of the report, such as "annual report" or "biennial statement". It is empty
+	// if no report is required.
+	What string
 
-	YearBefore   bool   // the report is named after the year before the one it is due in
-	Fee          Fee    // nil: no figure was found
-	FeeVaries    bool   // by a fact that is not known here, or by the way of filing
-	FeeMinimum   bool   // Fee is the smallest that it can be
-	FeeNote      string // how it varies, as its source says it
-	DateEstimate bool   // the date was not verified
-	FeeEstimate  bool   // the fee was not verified
+	// YearBefore reports whether the report is named after the year before its due date.
+	YearBefore bool
+	// Fee is nil if no fee was found.
+	Fee Fee
+	// FeeVaries reports whether the fee depends on a fact that is not recorded here, or on the way
+	// of filing.
+	FeeVaries bool
+	// FeeMinimum reports whether Fee is the lowest possible fee.
+	FeeMinimum bool
+	// FeeNote is how the fee varies, in the words of its source.
+	FeeNote string
+	// DateEstimate reports whether the date was not verified.
+	DateEstimate bool
+	// FeeEstimate reports whether the fee was not verified.
+	FeeEstimate bool
 
-	Source     string // pages or statutes; "" for general knowledge
-	Confidence string // what was read there, and how old it is
-	Basis      string // what the confidence rests on
+	// Source names web pages or statutes. It is empty for general knowledge.
+	Source string
+	// Confidence is the content of the source and its age.
+	Confidence string
+	// Basis is the evidence for Confidence.
+	Basis string
 
 	frequency frequency
 	rule      rule
@@ -47,7 +64,7 @@ type lineKey struct {
 	foreign    bool
 }
 
-// Company is domestic or foreign, as the column of that name has it.
+// Company returns domestic or foreign, the value of the column company.
 func (l *Line) Company() string {
 	if l.Foreign {
 		return "foreign"
@@ -62,9 +79,8 @@ type Rules struct {
 	lines map[lineKey]*Line
 }
 
-// reports.csv says of each state and kind of company what is due, when, and what
-// the state charges. It is the one table of annual reports: quotes read their fees
-// here.
+// reports.csv has the report, the due date and the fee for each state and type of company. It is
+// the only table of annual reports. Quotes also read their fees from it.
 //
 //go:embed reports.csv
 var builtinCSV []byte
@@ -72,35 +88,34 @@ var builtinCSV []byte
 var builtin = sync.OnceValue(func() *Rules {
 	lines, err := readRules("reports.csv", builtinCSV)
 	if err != nil {
-		panic(err) // it is part of the program, and a test reads it
+		panic(err) // the file is embedded, and a test reads it
 	}
 	return &Rules{lines}
 })
 
-// Builtin returns the rules that are known without a file.
+// Builtin returns the built-in rules.
 func Builtin() *Rules { return builtin() }
 
-// Load reads a file of rules over the built-in ones: its lines replace those for
-// the same state, entity type and company, so that a correction is a file of
-// one line. It is CSV with the columns of reports.csv in any order and case:
+// Load reads a file of rules over the built-in ones. Its lines replace those for the same state,
+// entity type and company, so that a correction is a file of one line. It is a CSV file with the
+// columns of reports.csv in any order and case:
 //
-//	state, entityType  the code or name; LLC or CORP
+//	state, entityType  the code or name, and LLC or CORP
 //	company            domestic or foreign (formed in another state)
 //	frequency          annual, biennial odd, biennial formation, none, …
 //	due                fixed 04-15, anniversary-month last, see-state, …
-//	words              the rule as its source says it
-//	what               what is filed, "annual report" where it is empty
-//	reportYear         before, where the report is named after the year before the
-//	                   one it is due in; the column may be missing
-//	fee                dollars, such as 138.75; several with their filing years or
-//	                   days, such as 300 until 2025; 400; empty where not known
-//	feeVaries          no, yes, or yes: and how; minimum: and how, where it can be
-//	                   more
-//	estimate           what was not verified: none, date, fee or both
-//	source, confidence where it was read, and when
-//	basis              what the confidence rests on; the column may be missing
+//	words              the rule in the words of its source
+//	what               the name of the report, by default "annual report"
+//	reportYear         before, if the report is named after the year before its due
+//	                   date (optional column)
+//	fee                dollars, such as 138.75, or several amounts with their filing
+//	                   years or days, such as 300 until 2025; 400 (empty if unknown)
+//	feeVaries          no, yes, yes: HOW, or minimum: HOW if the fee can be higher
+//	estimate           the unverified values: none, date, fee or both
+//	source, confidence where and when it was read
+//	basis              the evidence for the confidence (optional column)
 //
-// Other columns are ignored. Errors name file, line and column, all of them at once.
+// Other columns are ignored. The error lists all problems by file, line and column.
 func Load(name string, content []byte) (*Rules, error) {
 	given, err := readRules(name, content)
 	if err != nil {
@@ -120,8 +135,7 @@ func readRules(name string, content []byte) (map[lineKey]*Line, error) {
 	return ReadTable(f, columns, (*Line).key)
 }
 
-// Lines lists all rules by state, entity type (LLC first), and companies at
-// home there before foreign ones.
+// Lines lists all rules by state, entity type (LLC first) and residence (domestic first).
 func (r *Rules) Lines() []Line {
 	lines := make([]Line, 0, len(r.lines))
 	for _, l := range r.lines {
@@ -134,8 +148,7 @@ func (r *Rules) Lines() []Line {
 	return lines
 }
 
-// columns are those of reports.csv, in its order. A later one may depend on those
-// before.
+// columns are the columns of reports.csv in their order. A column may depend on those before it.
 var columns = []Column[Line]{
 	{Name: "state", Wants: "a US state: a code such as DE, or a name", Set: func(l *Line, s string) (ok bool) {
 		l.State, ok = filing.ParseState(s)
@@ -193,6 +206,5 @@ var columns = []Column[Line]{
 	TextColumn("basis", true, func(l *Line) *string { return &l.Basis }),
 }
 
-// maxFee is far above any fee of a state: a figure over it is cents for dollars
-// or a slip.
+// maxFee exceeds every state fee. A higher amount is a typing error or has cents for dollars.
 const maxFee money.Cents = 1_000_000_00

@@ -8,28 +8,30 @@ import (
 	_ "time/tzdata" // a container of one binary has no zone files
 )
 
-// ErrSchedule matches errors of a text that is not a schedule.
+// ErrSchedule means that a text is not a valid schedule.
 var ErrSchedule = errors.New("schedule")
 
-// Schedule says when a schedule runs: on some days, at runHour in its zone.
+// Schedule is the days on which a schedule runs, at runHour in its zone.
 type Schedule struct {
 	zone *time.Location
-	// next is the first day after another on which the schedule runs, zero for never.
+	// next returns the first day after another on which the schedule runs, zero if there is none.
 	next func(after Date) Date
 }
 
-// runHour is the hour of every run. No clock is changed at it.
+// runHour is the hour of every run. No time zone changes its clocks at that hour.
 const runHour = 6
 
 // Run is one run of a schedule.
 type Run struct {
-	Date   Date
-	At     time.Time // when it is, or was, due
-	Missed int       // earlier runs that no process carried out; this one stands for them too
+	Date Date
+	// At is the time at which the run is due.
+	At time.Time
+	// Missed is the number of earlier runs that no process carried out. This run replaces them.
+	Missed int
 }
 
-// LoadZone finds a zone by its name, such as America/New_York; "" and Local are
-// the machine's own.
+// LoadZone loads a zone by its name, such as America/New_York. An empty name and Local mean the
+// zone of the machine.
 func LoadZone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.Local, nil
@@ -41,8 +43,8 @@ func LoadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// ParseAt reads the day of a schedule: "01-15" for January 15 of every year, "15" for
-// that day of every month. A month that is shorter has the run on its last day.
+// ParseAt parses the day of a schedule. "01-15" is January 15 of every year, and "15" is that day
+// of every month. In a shorter month the schedule runs on the last day.
 func ParseAt(text, zone string) (*Schedule, error) {
 	location, err := LoadZone(zone)
 	if err != nil {
@@ -65,7 +67,7 @@ func ParseAt(text, zone string) (*Schedule, error) {
 	}}, nil
 }
 
-// parseDay reads a day of the year, or of every month, whose month is 0 then.
+// parseDay parses a day of the year or of every month. month is zero if the day is of every month.
 func parseDay(text string) (month time.Month, day int, ok bool) {
 	if t, err := time.Parse("2006-01-02", "2024-"+text); err == nil { // a leap year has all days
 		return t.Month(), t.Day(), true
@@ -74,8 +76,8 @@ func parseDay(text string) (month time.Month, day int, ok bool) {
 	return 0, day, err == nil && day >= 1 && day <= endOfMonth
 }
 
-// InWords says in words when a text of ParseAt runs: "every year on January 15". It
-// returns any other text as it is.
+// InWords describes a text of ParseAt, such as "every year on January 15". It returns any other
+// text unchanged.
 func InWords(text string) string {
 	switch month, day, ok := parseDay(text); {
 	case !ok:
@@ -87,7 +89,7 @@ func InWords(text string) string {
 	}
 }
 
-// Next returns the first run after a time; false for never.
+// Next returns the first run after a time, or false if there is none.
 func (s *Schedule) Next(after time.Time) (Run, bool) {
 	day := DateOf(after.In(s.zone)).AddDays(-1)
 	for {
@@ -100,7 +102,7 @@ func (s *Schedule) Next(after time.Time) (Run, bool) {
 	}
 }
 
-// Upcoming returns the next n runs after a time; fewer where there are not as many.
+// Upcoming returns up to n runs after a time.
 func (s *Schedule) Upcoming(after time.Time, n int) []Run {
 	var all []Run
 	for f, ok := s.Next(after); ok && len(all) < n; f, ok = s.Next(f.At) {
@@ -109,9 +111,9 @@ func (s *Schedule) Upcoming(after time.Time, n int) []Run {
 	return all
 }
 
-// Between returns the run to carry out now, when the last one was looked for at
-// last: the latest after last and not after now, with the number of those
-// before it that were missed. False where there is none, or last is zero.
+// Between returns the run to carry out now. It is the latest run after last and not after now. Its
+// Missed counts the other runs in that period. Between returns false if there is no run or last is
+// zero.
 func (s *Schedule) Between(last, now time.Time) (Run, bool) {
 	if last.IsZero() {
 		return Run{}, false

@@ -14,14 +14,13 @@ import (
 type Column[T any] struct {
 	Name     string
 	Optional bool
-	// Wants says in an error what to enter.
+	// Wants describes valid input in an error.
 	Wants string
-	// Set puts a text into a line. It returns false if the text is not what the
-	// column wants.
+	// Set parses a text into a line. It returns false if the text is not valid for the column.
 	Set func(line *T, text string) bool
 }
 
-// TextColumn returns a column that puts any text into a field.
+// TextColumn returns a column that sets a field to any text.
 func TextColumn[T any](name string, optional bool, field func(*T) *string) Column[T] {
 	return Column[T]{Name: name, Optional: optional, Set: func(line *T, text string) bool {
 		*field(line) = text
@@ -29,11 +28,12 @@ func TextColumn[T any](name string, optional bool, field func(*T) *string) Colum
 	}}
 }
 
-// ReadTable reads the first sheet of a file: a header with the columns in any order
-// and case, and a line for each key. It ignores other columns. Its errors name file,
-// line and column, all of them at once.
+// ReadTable reads the first sheet of a file, which has a header with the columns in any order and
+// case and a line for each key. It ignores other columns. The error lists all problems by file,
+// line and column.
 func ReadTable[T any, K comparable](f *sheet.File, columns []Column[T], key func(*T) K) (map[K]*T, error) {
-	var at []int // where each column is in the file; -1 for a missing one
+	// at is the index of each column in the file, -1 for a missing one.
+	var at []int
 	var width int
 	var errs []error
 	table, lines := make(map[K]*T), make(map[K]int)

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// FilingYear reads a filing year as a season has it: four digits, or this, next
-// or last year as seen on a day. For what is filed ahead of its due date that
-// day is the due date: a report due on the 2nd of January is the new year's,
-// though it is filed in December.
+// FilingYear parses the filing year of a schedule. It is four digits, or this, next or last year
+// relative to a day. For a report filed ahead of its due date, that day is the due date. A report
+// due on January 2 belongs to the new year even if it is filed in December.
 //
-// Assumption: which year a state's report is named after is not shown in the
-// spec; last is for those that name it after the year before the due date.
+// Assumption: the spec does not show which year names a state's report. Use last if the state names
+// it after the year before the due date.
 func FilingYear(text string, on Date) (int, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "this":
