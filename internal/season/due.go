@@ -84,7 +84,7 @@ type Due struct {
 	// FeeNote is how the fee varies.
 	FeeNote string
 
-	// Source is empty for general knowledge.
+	// Source is empty if the rule is general knowledge.
 	Source     string
 	Confidence string
 }

@@ -47,7 +47,8 @@ type Line struct {
 	// FeeEstimate reports whether the fee was not verified.
 	FeeEstimate bool
 
-	// Source names web pages or statutes. It is empty for general knowledge.
+	// Source names web pages or statutes. It is empty if the rule is general
+	// knowledge.
 	Source string
 	// Confidence is the content of the source and its age.
 	Confidence string
