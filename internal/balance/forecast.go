@@ -13,12 +13,12 @@ import (
 
 const (
 	secondsADay = 24 * 60 * 60
-	// Undated is the priority of an order without a known due date: after every day.
+	// Undated is the priority of an order without a known due date. It follows all dates.
 	Undated = 1 << 40
 )
 
-// Priority returns the place of a due date in the order in which money is spent:
-// days since 1970, so that the earliest due goes first.
+// Priority returns the priority of a due date as days since 1970, because the earliest due orders
+// are paid first.
 func Priority(d season.Due) int64 {
 	if d.Verdict != season.Dated {
 		return Undated
@@ -26,7 +26,7 @@ func Priority(d season.Due) int64 {
 	return time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
 }
 
-// DueDate returns the due date of a priority; the zero Date for none.
+// DueDate returns the due date of a priority. It is zero if the priority has none.
 func DueDate(priority int64) season.Date {
 	if priority == Undated || priority == 0 {
 		return season.Date{}
@@ -34,29 +34,32 @@ func DueDate(priority int64) season.Date {
 	return season.DateOf(time.Unix(priority*secondsADay, 0).UTC())
 }
 
-// Order is an order that is still to be paid for.
+// Order is an unpaid order.
 type Order struct {
 	Priority int64
 	Row      int
 	Cost     money.Cents
 }
 
-// Forecast is which orders the available funds will not cover.
+// Forecast shows the orders that the available funds do not cover.
 type Forecast struct {
-	Available *money.Cents `json:"available"` // null where no deposit was recorded
-	Short     int          `json:"short"`     // orders that are not covered
-	ShortBy   money.Cents  `json:"shortBy"`
-	ShortDue  []DueCount   `json:"shortDue,omitempty"` // their due dates, the earliest first
+	// Available is nil if no deposit was recorded.
+	Available *money.Cents `json:"available"`
+	// Short counts the orders that are not covered.
+	Short   int         `json:"short"`
+	ShortBy money.Cents `json:"shortBy"`
+	// ShortDue counts them by due date, the earliest first.
+	ShortDue []DueCount `json:"shortDue,omitempty"`
 }
 
-// DueCount is how many orders are due on a day; the zero Date for no day.
+// DueCount is the number of orders that are due on a day. Due is zero if the day is unknown.
 type DueCount struct {
 	Due  season.Date `json:"due"`
 	Rows int         `json:"rows"`
 }
 
-// NewForecast compares orders with the available funds. The earliest due go
-// first, then the rows in the order of the spreadsheet.
+// NewForecast compares orders with the available funds. It pays orders by due date, then in the
+// order of the spreadsheet.
 func NewForecast(b Balance, orders []Order) (f Forecast, err error) {
 	if !b.HasDeposit {
 		return f, nil
@@ -87,7 +90,7 @@ func (f *Forecast) addShort(due season.Date) {
 	f.ShortDue = append(f.ShortDue, DueCount{due, 1})
 }
 
-// Lines returns the forecast in lines of text.
+// Lines returns the forecast as lines of text.
 func (f *Forecast) Lines() []string {
 	switch {
 	case f.Available == nil:
