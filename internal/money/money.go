@@ -1,6 +1,6 @@
-// Package money is exact cents: parsing, printing and checked arithmetic.
+// Package money has exact amounts in cents, with parsing, formatting and checked arithmetic.
 //
-// A figure that is not known is never zero: Cost says how certain it is.
+// An unknown amount is never zero. Cost records how certain it is.
 package money
 
 import (
@@ -14,14 +14,15 @@ import (
 // Cents is an amount of US dollars in cents. Negative amounts are debits.
 type Cents int64
 
-// ErrAmount is returned for text that is not an amount in dollars and cents.
+// ErrAmount means that a text is not an amount in dollars and cents.
 var ErrAmount = errors.New("not an amount in dollars and cents")
 
-// ErrOverflow is returned when a sum leaves the range of 64 bits.
+// ErrOverflow means that a sum exceeds the range of 64 bits.
 var ErrOverflow = errors.New("amount out of range")
 
-// Parse reads dollars as people write them: "75", "75.5", "$1,234.50", "-3.00".
-// More than two decimals are refused unless the rest is zero: money is never rounded.
+// Parse parses dollars as people write them, such as "75", "75.5", "$1,234.50" and "-3.00". It
+// returns ErrAmount for more than two decimals unless the rest is zero, because money is never
+// rounded.
 func Parse(s string) (Cents, error) {
 	text := strings.TrimSpace(s)
 	negative := strings.HasPrefix(text, "-")
@@ -48,8 +49,8 @@ func Parse(s string) (Cents, error) {
 	return Cents(n), nil
 }
 
-// ungroup removes thousands separators, which must stand in their places:
-// "1,50" is more likely a decimal comma than 150 dollars.
+// ungroup removes thousands separators. They must be at the right places, because "1,50" is more
+// likely a decimal comma than 150 dollars.
 func ungroup(s string) (string, error) {
 	groups := strings.Split(s, ",")
 	for i, g := range groups {
@@ -64,7 +65,7 @@ func digits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// String prints plain dollars, as the JSON and CSV outputs promise: "1234.50".
+// String returns plain dollars, such as "1234.50". The JSON and CSV outputs use this format.
 func (c Cents) String() string {
 	sign, n := "", uint64(c)
 	if c < 0 {
@@ -73,7 +74,7 @@ func (c Cents) String() string {
 	return fmt.Sprintf("%s%d.%02d", sign, n/100, n%100)
 }
 
-// Dollars prints for people: "$1,234.50".
+// Dollars returns the amount for display, such as "$1,234.50".
 func (c Cents) Dollars() string {
 	plain := c.String()
 	sign := ""
@@ -87,10 +88,10 @@ func (c Cents) Dollars() string {
 	return sign + "$" + whole + "." + fraction
 }
 
-// MarshalText writes the plain form, so that JSON carries "1234.50" and never a float.
+// MarshalText returns the plain format, so that JSON has "1234.50" and never a float.
 func (c Cents) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads what Parse reads.
+// UnmarshalText parses the formats of Parse.
 func (c *Cents) UnmarshalText(b []byte) error {
 	v, err := Parse(string(b))
 	if err == nil {
@@ -99,7 +100,7 @@ func (c *Cents) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Add sums amounts and returns ErrOverflow rather than a wrong figure.
+// Add sums amounts. It returns ErrOverflow if the sum is out of range.
 func Add(amounts ...Cents) (Cents, error) {
 	var sum Cents
 	for _, a := range amounts {
@@ -111,32 +112,35 @@ func Add(amounts ...Cents) (Cents, error) {
 	return sum, nil
 }
 
-// Certainty says how much is known of a cost. The order counts: of several
-// costs the least certain speaks for their sum, and the ledger keeps the number,
-// so that MAX() is the certainty of a SUM().
+// Certainty is how certain a cost is. Its values are ordered, because a sum is as certain as its
+// least certain cost. The ledger stores the number, so that MAX() is the certainty of a SUM().
 type Certainty int
 
 // The certainties, the surest first.
 const (
-	Known     Certainty = iota // the amount is exact
-	Estimated                  // the amount comes from a table that may be out of date
-	Unknown                    // a part of it, usually a state fee, is not known: the cost is at least the amount
+	// Known means that the amount is exact.
+	Known Certainty = iota
+	// Estimated means that the amount comes from a table that may be out of date.
+	Estimated
+	// Unknown means that a part of the cost, usually a state fee, is unknown. The cost is at least
+	// the amount.
+	Unknown
 )
 
 var certaintyNames = [...]string{Known: "known", Estimated: "estimated", Unknown: "unknown"}
 
-// String is the word for JSON and logs: "known", "estimated" or "unknown".
+// String returns the certainty for JSON and logs: "known", "estimated" or "unknown".
 func (c Certainty) String() string {
 	if c < 0 || int(c) >= len(certaintyNames) {
-		return "unknown" // a later version's: nothing is to be relied on
+		return "unknown" // a value of a later version, which must not count as certain
 	}
 	return certaintyNames[c]
 }
 
-// MarshalText writes the word.
+// MarshalText returns the word of String.
 func (c Certainty) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads the word; any other counts as unknown.
+// UnmarshalText parses the word of String. Any other text is unknown.
 func (c *Certainty) UnmarshalText(b []byte) error {
 	*c = Unknown
 	for i, name := range certaintyNames {
@@ -147,13 +151,13 @@ func (c *Certainty) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Cost is an amount and how certain it is.
+// Cost is an amount with its certainty.
 type Cost struct {
 	Amount    Cents
 	Certainty Certainty
 }
 
-// Plus adds two costs; the sum is as certain as the less certain of the two.
+// Plus adds two costs. The sum has the lower certainty of the two.
 func (c Cost) Plus(o Cost) (Cost, error) {
 	sum, err := Add(c.Amount, o.Amount)
 	return Cost{Amount: sum, Certainty: max(c.Certainty, o.Certainty)}, err
@@ -162,13 +166,13 @@ func (c Cost) Plus(o Cost) (Cost, error) {
 // IsKnown reports whether the amount is exact.
 func (c Cost) IsKnown() bool { return c.Certainty == Known }
 
-// IsUnknown reports whether a part of the cost is not known at all.
+// IsUnknown reports whether a part of the cost is unknown.
 func (c Cost) IsUnknown() bool { return c.Certainty >= Unknown }
 
-// IsZero reports whether it is known to cost nothing.
+// IsZero reports whether the cost is exactly zero.
 func (c Cost) IsZero() bool { return c == Cost{} }
 
-// String prints for people: "$325.00", "about $325.00", or "at least $25.00".
+// String returns the cost for display: "$325.00", "about $325.00" or "at least $25.00".
 func (c Cost) String() string {
 	switch c.Certainty {
 	case Known:
@@ -179,8 +183,8 @@ func (c Cost) String() string {
 	return "at least " + c.Amount.Dollars()
 }
 
-// Without prints a cost whose missing part has a name: "$25.00 + state fee (not
-// known for DE LLC)". A cost that misses nothing prints as ever.
+// Without names the missing part of a cost: "$25.00 + state fee (not known for DE LLC)". If no part
+// is missing, it returns the same text as String.
 func (c Cost) Without(missing string) string {
 	if !c.IsUnknown() || missing == "" {
 		return c.String()
