@@ -1,5 +1,5 @@
-// Package cache keeps what is costly to load, for a while and up to a size, and
-// loads it once for all who ask at the same time.
+// Package cache keeps values that are expensive to load, limited by time and size. Parallel
+// requests for the same value share one load.
 package cache
 
 import (
@@ -13,40 +13,44 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Options bound a cache. The zero value keeps everything for good.
+// Options limits a cache. The zero value keeps all values forever.
 type Options[V any] struct {
-	// TTL is how long a value counts, by how long its loading took; nil for ever.
+	// TTL returns how long a value is valid. It depends on the duration of its load. If it is nil,
+	// values never expire.
 	TTL func(took time.Duration) time.Duration
-	// Max is the most that the values may cost together; 0 for no bound. The least
-	// recently used go first; a single value stays whatever its cost.
+	// Max limits the total cost of the values. Zero means no limit. The cache evicts the least
+	// recently used values first, but keeps the last value whatever its cost.
 	Max int
-	// Cost is the cost of a value; nil for 1.
+	// Cost returns the cost of a value. If it is nil, each value costs 1.
 	Cost func(V) int
 }
 
-// For is a TTL that is the same for every value.
+// For returns a TTL that is the same for every value.
 func For(d time.Duration) func(time.Duration) time.Duration {
 	return func(time.Duration) time.Duration { return d }
 }
 
-// Cache maps keys to values that are loaded when they are asked for. Its methods
-// are safe for concurrent use. Values are shared and not to be changed.
+// Cache maps keys to values that it loads on demand. Its methods are safe for concurrent use.
+// Callers must not modify the shared values.
 type Cache[K ~string, V any] struct {
 	options Options[V]
 	flights singleflight.Group
 
-	mu        sync.Mutex
-	entries   map[K]*list.Element
-	used      *list.List // the least recently used first
-	cost      int
-	deletions int // a value that was loading during one may be old
+	mu      sync.Mutex
+	entries map[K]*list.Element
+	// used has the least recently used value first.
+	used *list.List
+	cost int
+	// deletions counts deletions, because a value that loads during one may be outdated.
+	deletions int
 }
 
 type entry[K ~string, V any] struct {
-	key     K
-	value   V
-	cost    int
-	expires time.Time // zero: never
+	key   K
+	value V
+	cost  int
+	// expires is zero if the value never expires.
+	expires time.Time
 }
 
 // New returns an empty cache.
@@ -54,10 +58,10 @@ func New[K ~string, V any](o Options[V]) *Cache[K, V] {
 	return &Cache[K, V]{options: o, entries: make(map[K]*list.Element), used: list.New()}
 }
 
-// Get returns the value of a key, and loads it where none counts any more. One
-// caller loads; the others wait for the same value, or for the end of their
-// context. A load that fails is not kept. A load that panics panics in its callers,
-// where a server recovers from it.
+// Get returns the value of a key and loads it if it is missing or expired. One caller loads it. The
+// other callers wait for the same value or for the end of their context. Get does not keep the
+// result of a failed load. A panic in load is raised in each caller, where a server can recover
+// from it.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
 	if v, ok := c.Peek(key); ok {
 		return v, nil
@@ -72,7 +76,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 			return v, nil
 		}
 		began, deletions := time.Now(), c.countDeletions()
-		// The caller may leave before others have what they wait for.
+		// The caller may leave before the others have their value.
 		v, err := load(context.WithoutCancel(ctx))
 		if err == nil {
 			c.put(key, v, time.Since(began), deletions)
@@ -92,8 +96,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 	}
 }
 
-// loadPanic is a panic of a load, on its way from the goroutine of the load to the
-// callers'.
+// loadPanic carries a panic from the goroutine of the load to its callers.
 type loadPanic struct {
 	cause any
 	stack []byte
@@ -101,7 +104,7 @@ type loadPanic struct {
 
 func (p *loadPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.cause, p.stack) }
 
-// Peek returns the value of a key that counts, and loads nothing.
+// Peek returns the valid value of a key without a load.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +121,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	return e.value, true
 }
 
-// Delete forgets a key: its value has just changed. A value that is loading
-// meanwhile is not kept.
+// Delete removes a key whose value has changed. A value that loads during the deletion is not kept.
 func (c *Cache[K, V]) Delete(key K) {
 	c.flights.Forget(string(key))
 	c.mu.Lock()
