@@ -1,4 +1,4 @@
-// Package retry waits between tries, longer each time.
+// Package retry retries operations with increasing waits.
 package retry
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff is the wait before the next try. It doubles from First to Max. The
-// zero value of last makes a fresh one.
+// Backoff computes the wait before the next try. It doubles from First to Max. If last is zero, the
+// Backoff is new.
 type Backoff struct {
 	First, Max time.Duration
 	last       time.Duration
@@ -19,16 +19,16 @@ func (b *Backoff) Next() time.Duration {
 	return b.last
 }
 
-// Reset starts again from First: a try succeeded.
+// Reset starts again from First after a successful try.
 func (b *Backoff) Reset() { b.last = 0 }
 
-// After returns the wait that follows last, for a caller that stores waits: 0 is
-// followed by first, and none is longer than limit.
+// After returns the wait that follows last, for callers that store waits. It returns first if last
+// is zero, and never more than limit.
 func After(last, first, limit time.Duration) time.Duration {
 	return min(max(2*last, first), limit)
 }
 
-// Sleep waits, or returns the context's error as soon as that ends.
+// Sleep waits for d. It returns the context's error as soon as the context ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
@@ -43,8 +43,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Do calls try until it succeeds, says that its error is final, or the context
-// ends. It returns the error of the last try.
+// Do calls try until it succeeds, reports that its error is final, or the context ends. It returns
+// the error of the last try.
 func Do(ctx context.Context, b Backoff, try func() (final bool, err error)) error {
 	for {
 		final, err := try()
