@@ -30,7 +30,7 @@ var accountRoutes = []route{
 	},
 }
 
-// rolesOf are the roles that a form has ticked.
+// rolesOf returns the roles that are ticked in a form.
 func rolesOf(v *request) []ledger.Role {
 	var roles []ledger.Role
 	for _, r := range v.r.PostForm["role"] {
@@ -46,7 +46,8 @@ func (s *Site) addAccount(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.once = "" // the form has done its act; the link is another
+	// The form's once-only key is used up. Making the link is a second change.
+	v.once = ""
 	return s.showLink(v, account, "Added.")
 }
 
@@ -87,7 +88,7 @@ func (s *Site) makeLink(v *request, a ledger.Account) error {
 	return s.showLink(v, a, "")
 }
 
-// showLink makes a one-time link and shows it, once.
+// showLink makes a one-time sign-in link and shows it on the answer page only.
 func (s *Site) showLink(v *request, a ledger.Account, said string) error {
 	secret, err := s.Ledger.Accounts().MakeSignInLink(v.withAudit("account-link", a.Name, ""), a.ID, linkLife)
 	switch {
@@ -102,7 +103,7 @@ func (s *Site) showLink(v *request, a ledger.Account, said string) error {
 		linkTo(s.address(v.r), secret)})
 }
 
-// revokeLink ends a link that someone made.
+// revokeLink revokes a one-time sign-in link.
 func (s *Site) revokeLink(v *request) error {
 	id := v.r.PathValue("link")
 	err := s.Ledger.Accounts().RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)
@@ -112,12 +113,13 @@ func (s *Site) revokeLink(v *request) error {
 	return v.done(err, "/settings#links", "The link is revoked.")
 }
 
-// auditPage is who did what.
+// auditPage is a page of the audit log.
 type auditPage struct {
 	Acts         []ledger.AuditEvent
 	By, What, Of string
-	Events       []auditEvent // for the filter
-	Older        string
+	// Events are the choices of the filter.
+	Events []auditEvent
+	Older  string
 }
 
 const actsOnPage = 100
@@ -144,17 +146,21 @@ func (s *Site) audit(v *request) error {
 	return v.show("audit.html", "Audit log", p)
 }
 
-// sessionsPage shows where an account is signed in.
+// sessionsPage lists the sessions of an account.
 type sessionsPage struct {
 	Account  ledger.Account
 	Sessions []ledger.Session
-	Own      bool   // it is the reader's page of the own account
-	Current  string // the reader's session
-	Path     string // below which sessions are ended
-	MayEnd   bool
+	// Own reports whether the account is the reader's.
+	Own bool
+	// Current is the ID of the reader's session.
+	Current string
+	// Path is the address of the page, and the prefix of the addresses that end sessions.
+	Path   string
+	MayEnd bool
 }
 
-// sessionsPath is the page of an account's sessions that the request is about.
+// sessionsPath returns the address of the sessions page that the request belongs to. It is the
+// reader's own page unless the path names an account.
 func sessionsPath(v *request, a ledger.Account) string {
 	if v.r.PathValue("account") == "" {
 		return "/sessions"
@@ -188,7 +194,7 @@ func (s *Site) endSession(v *request, a ledger.Account) error {
 	return v.done(err, sessionsPath(v, a), "The session has ended. That browser must sign in again.")
 }
 
-// endSessions ends all sessions of an account but the reader's.
+// endSessions ends all sessions of an account except the reader's current session.
 func (s *Site) endSessions(v *request, a ledger.Account) error {
 	keep, note := "", "all sessions"
 	if a.ID == v.session.Account.ID {
@@ -201,7 +207,7 @@ func (s *Site) endSessions(v *request, a ledger.Account) error {
 // auditEvent is a kind of entry in the audit log. The ledger stores its code.
 type auditEvent struct{ Code, Name string }
 
-// auditEvents are the kinds by their names, in the order of the alphabet.
+// auditEvents are the kinds of entries in the audit log, sorted by name.
 var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"account-add", "Added an account"},
 	{"account-email", "Changed an email address"},
@@ -264,8 +270,8 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"webhook-remove", "Removed a webhook endpoint"},
 }), func(a, b auditEvent) int { return cmp.Compare(a.Name, b.Name) })
 
-// eventName returns an audit event in a reader's words; a code without a name is
-// returned as it is.
+// eventName returns the name of an audit event for readers. A code without a name is returned
+// unchanged.
 func eventName(code string) string {
 	at := slices.IndexFunc(auditEvents, func(e auditEvent) bool { return e.Code == code })
 	if at < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// addWaiting adds to the page of a batch what it waits to have approved.
+// addWaiting adds the amount that waits for approval to the page of a batch.
 func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
 	p.Waits = true
 	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
@@ -25,11 +25,14 @@ func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
 	return err
 }
 
-// approvers is who may approve what waits in a batch.
+// approvers are the people who may approve a batch, and whether the reader is one of them.
 type approvers struct {
-	Second bool                // it needs a second person
-	Barred *ledger.SecondError // why the reader may not; nil if they may
-	Who    []string            // who may, as its second person
+	// Second reports whether the batch needs a second person's approval.
+	Second bool
+	// Barred is the reason why the reader may not approve, or nil if the reader may.
+	Barred *ledger.SecondError
+	// Who are the people who may approve as the second person.
+	Who []string
 }
 
 func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
@@ -46,11 +49,12 @@ func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
 	return a, err
 }
 
-// costApproval are the rows of a batch that wait for an approval of their own.
+// costApproval describes the rows of a batch that need a separate approval of their cost.
 type costApproval struct {
 	approvers
 	Increase ledger.CostIncrease
-	More     bool // they cost more than was approved
+	// More reports whether they cost more than was approved.
+	More bool
 }
 
 func (s *Site) loadCostApproval(v *request, batch string, c ledger.CostIncrease) (*costApproval, error) {
@@ -61,8 +65,8 @@ func (s *Site) loadCostApproval(v *request, batch string, c ledger.CostIncrease)
 	return &costApproval{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
 }
 
-// checkedWarnings refuses an approval by someone who did not confirm the warnings
-// that there are: these, and not as many others.
+// checkedWarnings returns an error unless the person confirmed exactly the warnings that the batch
+// has now.
 func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
 	shown := v.r.PostForm.Get("warnings")
@@ -77,8 +81,8 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 		count(w.Count, "warning"))
 }
 
-// approve approves a batch as it was shown. The current cost is recorded even if the
-// approval fails.
+// approve approves a batch if its plan is the plan that the form showed. The current cost is
+// recorded even if the approval fails.
 func (s *Site) approve(v *request, b ledger.Batch) error {
 	if b.Approval.State == ledger.ApprovalNeeded {
 		if err := s.checkedWarnings(v, b); err != nil {
@@ -98,8 +102,8 @@ func (s *Site) approve(v *request, b ledger.Batch) error {
 		count(p.Figures.Orders, "order"), p.Total)
 }
 
-// approveCosts approves the cost of rows that cost more than was approved, if it is
-// still the cost that the form showed.
+// approveCosts approves the new cost of rows that exceed the approval, if it is still the cost that
+// the form showed.
 func (s *Site) approveCosts(v *request, b ledger.Batch) error {
 	shown, err := s.findShownIncrease(v, b.ID)
 	if err != nil {
@@ -125,53 +129,67 @@ var approvalRoutes = []route{
 // approvalPage is the page on which a batch is submitted, approved or refused.
 type approvalPage struct {
 	Batch ledger.Batch
-	// Draft is the upload before it is submitted, or nil for a batch.
-	Draft   *ledger.Upload
-	Path    string // of the rows: "/sheets/…" or "/batches/…"
+	// Draft is the upload until it is submitted. It is nil on the page of a batch.
+	Draft *ledger.Upload
+	// Path is the address of the rows: "/sheets/…" or "/batches/…".
+	Path    string
 	Steps   []step
 	Orders  int
 	Quote   pricing.BatchQuote
 	Summary pricing.Summary
-	Problem string // why there is no cost
-	Plan    string // names what is approved
+	// Problem is the reason if the cost could not be computed.
+	Problem string
+	// Plan is the hash of the rows and costs to approve.
+	Plan    string
 	Balance ledger.Balance
 	Funds   pricing.Funds
 	Excluded
 	Warnings jobs.Warnings
-	Season   *schedule.Plan // of the run that made the batch; nil if none did
-	Notes    []string
-	History  []ledger.ApprovalEvent
-	Was      string // the orders and cost when the batch was submitted; "" where they are the same
-	Asks     bool   // a second person has to approve it
+	// Season is the plan of the schedule run that made the batch, or nil if no run made it.
+	Season  *schedule.Plan
+	Notes   []string
+	History []ledger.ApprovalEvent
+	// Was has the orders and the cost at submission. Empty if they have not changed.
+	Was string
+	// Asks reports whether a second person has to approve the batch.
+	Asks bool
 	approvers
-	Waits    bool // waiting for approval
-	SendBack bool // there is a draft to send it back to
+	// Waits reports whether the batch is waiting for approval.
+	Waits bool
+	// SendBack reports whether the batch has a draft to send it back to.
+	SendBack bool
 	// Again are the rows that need a new approval of their cost, or nil.
-	Again    *costApproval
-	Charged  money.Cost // so far, of a batch that was approved
-	Expected money.Cost // charged, reserved and still to come
-	Firms    []string   // the names of the organization, for the printed page
+	Again *costApproval
+	// Charged is the amount charged so far. Set only for approved batches.
+	Charged money.Cost
+	// Expected is the sum of charged, reserved and upcoming costs.
+	Expected money.Cost
+	// Firms are the names of the organization, for the printed page.
+	Firms []string
 }
 
 // Excluded counts the rows of the spreadsheet that are not ordered.
 type Excluded struct {
-	Invalid  int
-	Held     int // of them those that differ from the filing service's record
-	Skipped  int
-	Before   int // ordered before, or covered by a subscription
+	Invalid int
+	// Held counts the rows, part of Invalid, that differ from the filing service's record.
+	Held    int
+	Skipped int
+	// Before counts the rows that were ordered before or are covered by a subscription.
+	Before   int
 	Canceled int
 }
 
-// Any reports whether there are any.
+// Any reports whether any row is not ordered.
 func (e Excluded) Any() bool { return e.Invalid+e.Skipped+e.Before+e.Canceled > 0 }
 
-// Amount is the cost on the button.
+// Amount returns the cost for the label of the button.
 func (p *approvalPage) Amount() string { return p.Quote.TotalText() }
 
-// Reviewed is the label of the box that confirms the warnings, with their rows.
+// Reviewed returns the label of the box that confirms the warnings. It lists the first rows that
+// have one.
 func (p *approvalPage) Reviewed() string { return reviewed(p.Warnings) }
 
-// reviewedRows is how many rows of warnings a box names.
+// reviewedRows is the maximum number of rows in the label.
 const reviewedRows = 5
 
 func reviewed(w jobs.Warnings) string {
@@ -193,7 +211,8 @@ func reviewed(w jobs.Warnings) string {
 	return fmt.Sprintf("I reviewed %s (%s)", count(w.Count, "warning"), where)
 }
 
-// Refusal is the newest step if an approver refused the batch in it; nil otherwise.
+// Refusal returns the newest event of the history if an approver refused the batch with it, and nil
+// otherwise.
 func (p *approvalPage) Refusal() *ledger.ApprovalEvent { return refusalOf(p.History) }
 
 func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
@@ -203,7 +222,7 @@ func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
 	return &history[len(history)-1]
 }
 
-// stepText is a step of an approval in a reader's words.
+// stepText describes an event of an approval for readers.
 func stepText(e ledger.ApprovalEvent) string {
 	orders := fmt.Sprintf("%s, %s", count(e.Orders, "order"), e.Cost)
 	switch e.What {
@@ -223,10 +242,10 @@ func stepText(e ledger.ApprovalEvent) string {
 	return string(e.What)
 }
 
-// patience is how long a page waits for the cost of a spreadsheet that is being read.
+// patience is the longest time that a page waits for the cost of a spreadsheet that is being read.
 const patience = 1500 * time.Millisecond
 
-// draftApproval shows what a draft costs, for its preparer to submit.
+// draftApproval shows the cost of a draft to its preparer, who can submit it there.
 func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 	ctx := v.ctx()
 	u, err := s.queue.wait(ctx, u, patience)
@@ -234,7 +253,8 @@ func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 		return err
 	}
 	if u.Batch == "" || len(u.Quote) == 0 {
-		return v.redirect("/sheets/" + u.ID) // it is being read, or cannot be
+		// The upload is still being read, or is unreadable.
+		return v.redirect("/sheets/" + u.ID)
 	}
 	b, err := s.Ledger.Batch(ctx, u.Batch)
 	if err != nil {
@@ -266,7 +286,7 @@ func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 	return v.show("approve.html", "Approve "+u.File, p)
 }
 
-// printedWarnings is how many warnings the page lists, and so its printed record.
+// printedWarnings is the maximum number of warnings on the page and on its printed record.
 const printedWarnings = 500
 
 // fillApproval adds the parts that drafts and batches have in common.
@@ -296,8 +316,8 @@ func (s *Site) fillApproval(v *request, p *approvalPage) error {
 	return err
 }
 
-// batchApproval shows what a batch costs to its approver, and the record of it
-// afterwards.
+// batchApproval shows the cost of a batch to its approver. Afterwards it is the record of the
+// approval.
 func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
 	if !b.Open && !b.Canceled {
@@ -347,7 +367,7 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 	return v.show("approve.html", "Approve "+b.File, p)
 }
 
-// submittedCost returns the orders and cost that were submitted, where they have changed.
+// submittedCost returns the orders and the cost at submission, or "" if they have not changed.
 func (p *approvalPage) submittedCost() (string, error) {
 	e := p.Submitted()
 	if e == nil || len(e.Quote) == 0 {
@@ -360,7 +380,7 @@ func (p *approvalPage) submittedCost() (string, error) {
 	return text.Count(was.Rows, "order") + " for " + was.TotalText(), nil
 }
 
-// Submitted is the newest submission; nil where none was recorded.
+// Submitted returns the newest submission, or nil if none is recorded.
 func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 	for _, e := range slices.Backward(p.History) {
 		if e.What == ledger.StepSubmitted {
@@ -370,7 +390,7 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 	return nil
 }
 
-// By is who submitted the batch.
+// By returns the person who submitted the batch.
 func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.Batch.CreatedBy) }
 
 // sendBack returns a batch to its preparer, with a comment.
@@ -382,7 +402,7 @@ func (s *Site) sendBack(v *request, b ledger.Batch) error {
 		cmp.Or(b.Approval.AskedBy, "the preparer"))
 }
 
-// reject cancels a batch that waits for approval, with a reason.
+// reject cancels a batch that waits for approval. It records a reason.
 func (s *Site) reject(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
@@ -404,11 +424,11 @@ func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 		count(shown.Rows, "row"))
 }
 
-// noteLength is how much of a comment the audit log repeats.
+// noteLength is the maximum length of a comment in the audit log, in characters.
 const noteLength = 200
 
-// findShownIncrease finds the rows that wait for a new approval. It fails if they are
-// not those that the form showed.
+// findShownIncrease finds the rows that wait for a new approval. It fails if they have changed
+// since the form was shown.
 func (s *Site) findShownIncrease(v *request, batch string) (ledger.CostIncrease, error) {
 	shown, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
 	if err == nil {
@@ -417,7 +437,7 @@ func (s *Site) findShownIncrease(v *request, batch string) (ledger.CostIncrease,
 	return shown, err
 }
 
-// sentBackActions are for the drafts that an approver sent back.
+// sentBackActions lists an action for each draft that an approver sent back.
 func (s *Site) sentBackActions(v *request) (all []action, err error) {
 	if !v.may(ledger.Preparer) {
 		return nil, nil

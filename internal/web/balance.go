@@ -30,22 +30,30 @@ var balanceRoutes = []route{
 // balancePage is the recorded balance.
 type balancePage struct {
 	Balance ledger.Balance
-	Halt    string      // the fleet halt for insufficient funds
-	Against string      // that the filing service disagrees
-	Asking  bool        // an order is sent now, to learn whether there are funds again
-	Rows    int         // that wait to be placed
-	Queued  money.Cost  // what they take
-	Short   money.Cents // what the balance does not cover
+	// Halt describes the fleet halt for insufficient funds. Empty if there is no such halt.
+	Halt string
+	// Against is the text that the filing service disagrees with the recorded balance.
+	Against string
+	// Asking reports whether an order is being sent to check for funds.
+	Asking bool
+	// Rows counts the rows that wait to be placed.
+	Rows int
+	// Queued is the cost of those rows.
+	Queued money.Cost
+	// Short is the part of that cost that exceeds the balance.
+	Short money.Cents
 
 	Filter *balanceFilter
-	Lines  []report.EntryLine // the newest first
-	Sums   ledger.LineSums    // of all that the filter selects
+	// Lines are sorted from newest to oldest.
+	Lines []report.EntryLine
+	// Sums are the sums of all entries that match the filter.
+	Sums   ledger.LineSums
 	Newest string
 	Older  string
 	CSV    string
 }
 
-// Left is what remains after the queued rows.
+// Left returns the balance that remains after the queued rows.
 func (p *balancePage) Left() money.Cents { return p.Balance.Available() - p.Queued.Amount }
 
 func (s *Site) balance(v *request) error {
@@ -72,7 +80,7 @@ func (s *Site) balance(v *request) error {
 	return v.show("balance.html", "Balance", p)
 }
 
-// maxEntry is more than anyone deposits: a larger amount is a slip.
+// maxEntry is the largest plausible amount. A larger one is a typing error.
 const maxEntry money.Cents = 1_000_000_000_00
 
 const maxNote = 300
@@ -133,28 +141,33 @@ func (s *Site) askForFunds(v *request) error {
 // balanceFilter is the filter of the entries.
 type balanceFilter struct {
 	Kind, Search string
-	From, To     string // as they were typed
-	Zone         string // of the days
+	// From and To are the first and last day, as typed.
+	From, To string
+	// Zone is the time zone of the days.
+	Zone string
 
 	query ledger.LineQuery
 }
 
-// Names of the kinds of lines in the filter; others are kinds of entries.
+// These kinds select groups of lines in the filter. All other values are kinds of entries.
 const (
-	kindMoney    = ""         // what changes the balance
-	kindAll      = "all"      // released reservations, too
-	kindDeposits = "declared" // deposits and adjustments
+	// kindMoney selects all lines that change the balance.
+	kindMoney = ""
+	// kindAll includes released reservations.
+	kindAll = "all"
+	// kindDeposits selects deposits and adjustments.
+	kindDeposits = "declared"
 )
 
-// entryKinds are the kinds of lines to choose from.
+// entryKinds are the choices of the filter.
 var entryKinds = []choice{{kindMoney, "All that change the balance"}, {kindDeposits, "Deposits and adjustments"},
 	{string(ledger.Posted), "Charged"}, {string(ledger.Reserve), "Reserved"},
 	{string(ledger.Voided), "Released, nothing charged"}, {kindAll, "All"}}
 
-// Kinds lists the kinds of lines to choose from.
+// Kinds returns the choices of the filter.
 func (f *balanceFilter) Kinds() []choice { return entryKinds }
 
-// Filters reports whether the filter leaves anything out but released reservations.
+// Filters reports whether the filter hides any entries other than released reservations.
 func (f *balanceFilter) Filters() bool {
 	return f.Kind != kindMoney && f.Kind != kindAll || f.Search != "" || f.From != "" || f.To != ""
 }
@@ -193,8 +206,8 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 
 const maxSearch = 200
 
-// dayIn returns the start of the day in a zone, some days later; the zero time for
-// no day.
+// dayIn returns the start of a day in a zone, shifted by a number of days. It returns the zero time
+// if day is empty.
 func dayIn(day string, zone *time.Location, later int) (time.Time, error) {
 	if day == "" {
 		return time.Time{}, nil
@@ -206,7 +219,8 @@ func dayIn(day string, zone *time.Location, later int) (time.Time, error) {
 	return time.Date(d.Year, d.Month, d.Day+later, 0, 0, 0, 0, zone), nil
 }
 
-// path returns the address of a page with the filter; before is empty for the newest entries.
+// path returns the address of a page with the filter. The newest entries come first if before is
+// empty.
 func (f *balanceFilter) path(page, before string) string {
 	return address(page, "kind", f.Kind, "q", f.Search, "from", f.From, "to", f.To, "before", before)
 }
@@ -244,14 +258,15 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 	return err
 }
 
-// foundEntries is what a filter of the balance selects.
+// foundEntries are the entries that match a filter of the balance.
 type foundEntries struct {
-	sums  ledger.LineSums
-	lines []ledger.EntryLine // one more than a page shows where there are more
+	sums ledger.LineSums
+	// lines has one entry more than a page shows if further pages follow.
+	lines []ledger.EntryLine
 }
 
-// findEntries reads what a filter selects, which takes the database seconds for a
-// hundred thousand orders.
+// findEntries reads the entries that match a filter. This takes the database seconds for a hundred
+// thousand orders.
 func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
 	if found.sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
 		return found, err
@@ -267,16 +282,17 @@ func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) 
 	return found, nil
 }
 
-// signed is an amount with its sign.
+// signed formats an amount with its sign.
 func signed(c money.Cents) template.HTML {
 	if c > 0 {
-		return template.HTML("+" + c.Dollars()) // as text its sign would be escaped
+		// A template would escape the sign of a plain string.
+		return template.HTML("+" + c.Dollars())
 	}
 	return template.HTML(c.Dollars())
 }
 
-// balanceFile sends the entries that the filter selects as CSV, the oldest first,
-// so that each balance is the one before plus the amount.
+// balanceFile sends the entries that match the filter as CSV. The oldest come first, so that each
+// balance is the previous one plus the amount.
 func (s *Site) balanceFile(v *request) error {
 	f, err := s.balanceFilter(v)
 	if err != nil {
@@ -291,10 +307,10 @@ func (s *Site) balanceFile(v *request) error {
 	})
 }
 
-// forecastSpans are the numbers of days to choose from.
+// forecastSpans are the numbers of days that the page offers.
 var forecastSpans = []int{30, schedule.ForecastDays, 180, 365}
 
-// forecastPage is what the schedules will need from the balance.
+// forecastPage shows how much of the balance the schedules will need.
 type forecastPage struct {
 	*schedule.Forecast
 	Days    int

@@ -30,27 +30,38 @@ var batchRoutes = []route{
 
 // batchPage is the page of a batch.
 type batchPage struct {
-	Batch  ledger.Batch
-	Panel  *panel
-	Mark   string // of what the page was made for: see mark
-	Steps  []step
-	Waits  bool          // an approval is waited for
-	Amount string        // what they cost
-	Record bool          // there is an approval to look at
-	Again  *costApproval // rows that wait for an approval of their own
-	Given  bool          // a second person approved it
+	Batch ledger.Batch
+	Panel *panel
+	// Mark identifies the state that the page was made for (see mark).
+	Mark  string
+	Steps []step
+	// Waits reports whether the batch waits for an approval.
+	Waits bool
+	// Amount is the cost of the rows that wait.
+	Amount string
+	// Record reports whether the batch has an approval to show.
+	Record bool
+	// Again are the rows that need a separate approval, or nil.
+	Again *costApproval
+	// Given reports whether a second person approved the batch.
+	Given bool
 
-	Original    *ledger.Batch  // the batch that it corrects, or nil
-	Corrections []ledger.Batch // whose rows are among the results
+	// Original is the batch that this one corrects, or nil.
+	Original *ledger.Batch
+	// Corrections are the batches of corrections whose rows the results show.
+	Corrections []ledger.Batch
 
-	Hands bool // the reader may pause it
-	Back  int  // rows that a cancellation takes back, as far as is known
-	Stay  int  // rows that it cannot
-	List  *rowList
+	// Hands reports whether the reader may pause the batch.
+	Hands bool
+	// Back estimates the rows that a cancellation stops.
+	Back int
+	// Stay counts the rows that a cancellation cannot stop.
+	Stay int
+	List *rowList
 }
 
-// findBatch finds the batch of an address. A part of an id, which the commands
-// take, is none here: what one meant could become another's.
+// findBatch finds the batch of an address. Unlike the commands it rejects abbreviated IDs, because
+// an abbreviation could match another batch later.
 func (s *Site) findBatch(v *request) (ledger.Batch, error) {
 	id := v.r.PathValue("batch")
 	b, err := s.Ledger.Batch(v.ctx(), id)
@@ -108,7 +119,8 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	return v.show("batch.html", b.File, p)
 }
 
-// sheetOf finds the upload that a batch was prepared from. It is empty if the upload is gone.
+// sheetOf returns the ID of the upload that a batch was prepared from, or "" if it no longer
+// exists.
 func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 	uploads, err := s.Ledger.Uploads().List(ctx)
 	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
@@ -117,8 +129,8 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 	return "", err
 }
 
-// mark names what a page of a batch was made for: what there is to do on it. A
-// page of another mark has to be reloaded.
+// mark identifies the state that determines the forms on the page of a batch. A page with another
+// mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
 	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Increase,
@@ -135,22 +147,24 @@ type panel struct {
 	Stack    stack
 	Balance  ledger.Balance
 	Holds    []hold
-	Increase ledger.CostIncrease // rows that cost more than was approved
-	// OutOfFunds says that the rows wait for the filing service's own balance: someone
-	// adds funds there, then resumes the batch.
+	// Increase are the rows that cost more than was approved.
+	Increase ledger.CostIncrease
+	// OutOfFunds reports whether the rows wait for funds at the filing service itself. Someone adds
+	// funds there, then resumes the batch.
 	OutOfFunds bool
 }
 
 // hold is a reason why rows are not sent now.
 type hold struct {
 	Class, What, Do string
-	// Path and Name are the page where it can be ended. They are empty if no page can.
+	// Path and Name are the address and the name of the page that can end the hold, or "" if no
+	// page can.
 	Path, Name string
-	// Until is when it ends automatically, or zero if unknown.
+	// Until is the time at which the hold ends automatically. Zero if unknown.
 	Until time.Time
 }
 
-// loadPanel loads the present state of a batch.
+// loadPanel loads the current state of a batch.
 func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
 	var f ledger.Figures
 	var filings ledger.Filings
@@ -182,7 +196,7 @@ func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
 	return p, nil
 }
 
-// adviseHold adds to a hold what to do about it, and where.
+// adviseHold adds advice to a hold: the action that ends it, and the page for it.
 func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	shown := hold{Class: "warn", What: h.Text}
 	switch h.Reason {
@@ -225,13 +239,13 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	return shown
 }
 
-// addFunds and topUp say what to do about funds, without and with a recorded deposit.
-// A first deposit would make the recorded balance the limit.
+// addFunds and topUp are the advice for insufficient funds, without and with a recorded deposit.
+// Recording a first deposit would make the recorded balance the limit.
 const addFunds = "No row is lost. Add funds at the filing service, then resume the batch."
 
 const topUp = "No row is lost. Top up at the filing service, then record the deposit: sending starts again right away."
 
-// Say is the panel in a sentence, for those who listen.
+// Say returns the panel as one text for screen readers.
 func (p *panel) Say() string {
 	text := p.Word + ": " + p.Headline.String()
 	for _, h := range p.Holds {
@@ -243,32 +257,36 @@ func (p *panel) Say() string {
 // Done reports whether every row has a result.
 func (p *panel) Done() bool { return p.Left() == 0 }
 
-// Placing counts the rows that are at the service now.
+// Placing counts the rows with an in-flight request.
 func (p *panel) Placing() int { return p.Counts[filing.Placing] }
 
-// Uncertain, Invalid and Refused count rows by their results; ToCorrect
-// are those whose cells a correction helps.
+// Uncertain, Invalid and Refused count rows by their results. ToCorrect counts the rows that need
+// corrected cells.
 func (p *panel) Uncertain() int { return p.Counts[filing.Uncertain] }
 func (p *panel) Invalid() int   { return p.Counts[filing.Invalid] }
 func (p *panel) Refused() int   { return p.Counts[filing.Rejected] }
 func (p *panel) ToCorrect() int { return p.Invalid() + p.Refused() }
 
-// ToDo reports whether there is something for a person to do.
+// ToDo reports whether a person has to do something.
 func (p *panel) ToDo() bool {
 	return p.Uncertain()+p.ToCorrect()+p.Summary.Filings.Exceptions+p.Summary.Filings.Documents > 0
 }
 
-// batchProgress answers an open page of a batch that asks what has changed.
+// batchProgress returns the current panel of a batch to its open page, as JSON.
 func (s *Site) batchProgress(v *request, b ledger.Batch) error {
 	p, err := s.loadPanel(v.ctx(), b)
 	if err != nil {
 		return err
 	}
 	answer := struct {
-		Panel string         `json:"panel"` // HTML
-		Tally map[string]int `json:"tally"` // how many rows each tab has
-		Say   string         `json:"say"`   // for a screen reader
-		Gone  bool           `json:"gone"`  // the page has changed: it has to be reloaded
+		// Panel is HTML.
+		Panel string `json:"panel"`
+		// Tally is the number of rows per tab.
+		Tally map[string]int `json:"tally"`
+		// Say is the text for screen readers.
+		Say string `json:"say"`
+		// Gone reports whether the page is outdated and has to be reloaded.
+		Gone bool `json:"gone"`
 	}{Tally: tallyOf(p.Counts), Say: p.Say(), Gone: mark(p) != v.r.URL.Query().Get("mark")}
 	var html strings.Builder
 	if err := templates()["batch.html"].ExecuteTemplate(&html, "panel", p); err != nil {
@@ -285,7 +303,7 @@ func (s *Site) pauseBatch(v *request, b ledger.Batch) error {
 		"Rows already sent get their result.")
 }
 
-// resumeBatch sends the rows of a batch again, and tries again if funds were insufficient.
+// resumeBatch resumes a paused batch. It also retries if funds were insufficient.
 func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
 	err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is resumed.")
@@ -308,7 +326,7 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 	return v.done(nil, "/batches/"+b.ID, "%s", text)
 }
 
-// dismissRows skips rows that need attention and that no one will correct.
+// dismissRows skips the rows that need attention and will not be corrected.
 func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 	n, err := strconv.Atoi(v.r.PostForm.Get("rows"))
 	if err != nil || n < 1 {

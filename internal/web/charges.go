@@ -17,7 +17,7 @@ var chargeRoutes = []route{
 	{pattern: "GET /charges.xlsx", may: exporter, serve: (*Site).chargesFile},
 }
 
-// allMonths is the choice of no month.
+// allMonths selects all months in the filter.
 const allMonths = "all"
 
 const (
@@ -25,17 +25,19 @@ const (
 	groupsOnPage  = 100
 )
 
-// chargesPage is what was charged.
+// chargesPage lists the charges of a month and client.
 type chargesPage struct {
-	Month, Client   string
-	Months, Clients []string // to choose from
+	Month, Client string
+	// Months and Clients are the choices of the filter.
+	Months, Clients []string
 	Groups          []report.ChargeGroup
 	GroupCount      int
 	Total           report.ChargeGroup
 	Lines           []chargeLine
 	Pager           pager
 
-	all  []ledger.Charge // of the month and client
+	// all are the charges that match the filter.
+	all  []ledger.Charge
 	zone *time.Location
 }
 
@@ -44,15 +46,16 @@ type chargeLine struct {
 	ledger.Charge
 	Title                string
 	ServiceFee, StateFee money.Cents
-	Split                bool // the fees are known apart
+	// Split reports whether both fees are known separately.
+	Split bool
 }
 
-// Query is the filter as the end of an address.
+// Query returns the filter as the query part of an address.
 func (p *chargesPage) Query() string {
 	return address("", "month", p.Month, "client", p.Client)
 }
 
-// loadCharges loads what the address asks for: the newest month if it names none.
+// loadCharges loads the charges that the address selects. The default is the newest month.
 func (s *Site) loadCharges(v *request) (*chargesPage, error) {
 	ask := v.r.URL.Query()
 	p := &chargesPage{Month: ask.Get("month"), Client: shortened(ask.Get("client"), maxSearch)}

@@ -16,8 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// readOptions are how an upload is read: the options of the importer, as the ledger
-// keeps them with it.
+// readOptions are the importer's options for an upload, in the form that the ledger stores.
 type readOptions struct {
 	Product filing.Product    `json:"product,omitempty"`
 	State   filing.State      `json:"state,omitempty"`
@@ -27,14 +26,16 @@ type readOptions struct {
 	Map     map[string]string `json:"map,omitempty"`
 	Again   string            `json:"again,omitempty"`
 	Visible bool              `json:"visibleOnly,omitempty"`
-	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
-	Keep    bool              `json:"keep,omitempty"` // the mapping is kept for the next sheet
-	Checked bool              `json:"checked,omitempty"`
+	// Kept is the person whose mapping of an earlier sheet was reused.
+	Kept string `json:"kept,omitempty"`
+	// Keep means that the mapping is saved for later sheets with the same headers.
+	Keep    bool `json:"keep,omitempty"`
+	Checked bool `json:"checked,omitempty"`
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
 
-// mappedField returns what a column was mapped to.
+// mappedField returns the field that a person mapped the column to. said is false if no one did.
 func (r *readOptions) mappedField(c importer.ColumnSurvey) (ours string, said bool) {
 	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
 		ours, said = r.Map[c.Header]
@@ -53,13 +54,14 @@ func readOptionsOf(u ledger.Upload) (readOptions, error) {
 	return r, nil
 }
 
-// columnsPage is the step in which a person checks what the columns are.
+// columnsPage shows the step in which a person checks the columns.
 func (s *Site) columnsPage(v *request, u ledger.Upload) error {
 	p, err := s.surveyUpload(v, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
-		return v.redirect("/sheets/" + u.ID) // it says why there are no columns
+		// That page shows why the columns cannot be read.
+		return v.redirect("/sheets/" + u.ID)
 	case err != nil:
 		return err
 	}
@@ -69,8 +71,8 @@ func (s *Site) columnsPage(v *request, u ledger.Upload) error {
 	return v.show("columns.html", u.File, p)
 }
 
-// surveyUpload begins the page of an upload: what it is and what its columns are
-// read as. With an error of the format the page has the upload alone.
+// surveyUpload starts the page of an upload, with its options and the survey of its columns. If the
+// format is invalid, the page has only the upload, and the error is returned.
 func (s *Site) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err error) {
 	p = &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
 	if p.Reading, err = readOptionsOf(u); err != nil {
@@ -92,7 +94,7 @@ func (s *Site) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err erro
 	return p, nil
 }
 
-// surveyedColumn is a column with our field that it is read as, which is empty for none. Mapped
+// surveyedColumn is a column and its field, which is empty if the column is not used. Mapped
 // reports whether a person chose the field.
 type surveyedColumn struct {
 	importer.ColumnSurvey
@@ -100,12 +102,12 @@ type surveyedColumn struct {
 	Field  string
 }
 
-// maxColumns is how many columns of a sheet are shown: one can have sixteen
+// maxColumns is the maximum number of columns that the page shows. A sheet can have sixteen
 // thousand.
 const maxColumns = 250
 
-// Confidence says how certain the mapping of the column is. It is nil for a column that is not used
-// and resembles none of our fields.
+// Confidence returns how certain the mapping of the column is. It returns nil if the column is
+// unused and resembles none of our fields.
 func (c surveyedColumn) Confidence() *stateWords {
 	switch {
 	case c.Mapped:
@@ -142,11 +144,11 @@ func (p *sheetPage) UnconfirmedColumns() (n int) {
 	return n
 }
 
-// HeaderRow is the chosen header row; 0 if none was chosen.
+// HeaderRow returns the header row that a person chose, or zero.
 func (p *sheetPage) HeaderRow() int { return max(0, int(p.Reading.HeaderRow)) }
 
-// Headless reports whether the sheet has no headers, as someone said or as none
-// was found.
+// Headless reports whether the sheet has no headers. Either a person chose this, or the importer
+// found none.
 func (p *sheetPage) Headless() bool {
 	return p.Reading.HeaderRow == importer.NoHeader || p.Reading.HeaderRow == 0 && p.Survey.HeaderRow == 0
 }
@@ -176,12 +178,12 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}, err
 }
 
-// recallMapping gives an upload what someone said of the columns of an earlier
-// sheet of its shape.
+// recallMapping applies the saved mapping of an earlier sheet with the same shape to an upload.
 func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	survey, err := s.queue.survey(ctx, u)
 	if err != nil {
-		return nil // its page will say why
+		// The page of the upload shows the error.
+		return nil
 	}
 	m, err := s.Ledger.Uploads().FindMapping(ctx, survey.Shape)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -192,7 +194,8 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	}
 	r := readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
 	if s.understands(ctx, u, r) != nil {
-		return nil // it names a column that there was once
+		// The mapping names a column that no longer exists.
+		return nil
 	}
 	return s.saveReadOptions(ctx, u, r)
 }
@@ -226,7 +229,8 @@ func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 	if err := s.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
-	// The next upload is recognized by its headers, where the importer finds them.
+	// A saved mapping is found by the headers. It needs headers that the importer recognizes
+	// itself.
 	keep := r.Keep && survey.Shape != "" && r.HeaderRow == 0
 	ctx := v.withAudit("change-mapping", u.File, mappingNote(keep))
 	switch {
@@ -250,7 +254,8 @@ func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 		return err
 	}
 	if suggested {
-		return v.redirect("/sheets/" + u.ID + "/columns") // the others are still to be checked
+		// The other columns still have to be checked.
+		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
 	return v.redirect("/sheets/" + u.ID)
 }
@@ -278,10 +283,9 @@ func parseReadOptions(form url.Values) (readOptions, error) {
 	return r, nil
 }
 
-// mapColumns sets the mapping to what the form says of the columns. A column
-// that the form leaves out keeps its earlier mapping, unless another sheet was
-// chosen: that one has other columns. It reports whether a suggestion was
-// pressed, rather than the form sent.
+// mapColumns sets the mapping from the form. A column that is missing in the form keeps its earlier
+// mapping, unless another sheet was chosen, which has other columns. The result reports whether the
+// person applied a suggestion instead of sending the form.
 func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurvey, was readOptions) (suggested bool) {
 	if r.Sheet != was.Sheet {
 		was.Map = nil
@@ -297,7 +301,8 @@ func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurve
 		before, mapped := was.mappedField(c)
 		name := c.Map
 		if r.HeaderRow != was.HeaderRow {
-			name = c.Letter + ":" + c.Letter // its header is another now, and the column the same
+			// The column is the same, but its header has changed.
+			name = c.Letter + ":" + c.Letter
 		}
 		switch {
 		case !said && mapped, said && mapped && strings.TrimSpace(chosen[0]) == before:
@@ -317,7 +322,7 @@ func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurve
 	return suggested
 }
 
-// mappingNote is the audit log's note about a changed column mapping.
+// mappingNote returns the audit log's note about a changed column mapping.
 func mappingNote(keep bool) string {
 	if keep {
 		return "column mapping changed and saved for these headers"
@@ -325,7 +330,7 @@ func mappingNote(keep bool) string {
 	return "column mapping changed"
 }
 
-// What a column may be said to be besides one of ours.
+// These values of the form stand beside the names of our fields.
 const (
 	asUnderstood = "as-understood"
 	leaveOut     = "leave-out"

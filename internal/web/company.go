@@ -31,8 +31,10 @@ var companyRoutes = []route{
 // companiesPage lists the companies of submitted rows.
 type companiesPage struct {
 	Companies []ledger.ListedCompany
-	More      string // the next page; "" at the end
-	First     string // the first page; "" on it
+	// More is the address of the next page. Empty on the last page.
+	More string
+	// First is the address of the first page. Empty on that page.
+	First string
 }
 
 const companiesOnPage = 50
@@ -57,24 +59,30 @@ func (s *Site) companies(v *request) error {
 // companyPage is the page of a company.
 type companyPage struct {
 	ledger.ListedCompany
-	Record        *filing.Company // at the filing service; nil where it was not looked up
+	// Record is the filing service's record of the company. Nil if it was not looked up.
+	Record        *filing.Company
 	Filings       []companyFiling
 	Documents     []companyDocument
 	Due           []companyDue
 	Subscriptions *subscriptions
-	Cut           bool // there are more filings than are shown
-	Starred       bool // a cost is an estimate
-	Partial       bool // a state fee is missing from a cost
+	// Cut reports whether there are more filings than shown.
+	Cut bool
+	// Starred reports whether a cost is an estimate.
+	Starred bool
+	// Partial reports whether a cost lacks its state fee.
+	Partial bool
 }
 
 // companyFiling is a row of the company.
 type companyFiling struct {
 	ledger.Row
-	File     string
-	Cost     rowCost
-	Year     string // the filing year, where there is one
-	Text     string
-	Statuses []string // of its orders
+	File string
+	Cost rowCost
+	// Year is the filing year of an annual report. Empty for other orders.
+	Year string
+	Text string
+	// Statuses are the filing statuses of its orders.
+	Statuses []string
 	Stopped  bool
 }
 
@@ -83,13 +91,13 @@ type companyDocument struct {
 	Batch string
 }
 
-// companyDue is when a report of the company is due next.
+// companyDue is the next due date of a report of the company.
 type companyDue struct {
 	State filing.State
 	season.Due
 }
 
-// filingsOfCompany is how many filings of a company its page shows.
+// filingsOfCompany is the maximum number of filings on the page of a company.
 const filingsOfCompany = 200
 
 func (s *Site) company(v *request) error {
@@ -151,8 +159,7 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 	p.Partial = p.Partial || f.Cost.IsUnknown()
 }
 
-// rowsWithDocuments is for how many rows of a company documents are loaded: each row
-// is a query.
+// rowsWithDocuments limits the rows whose documents are loaded. Each row takes a query.
 const rowsWithDocuments = 50
 
 // addDocuments adds the documents of a row.
@@ -169,8 +176,8 @@ func (s *Site) addDocuments(v *request, p *companyPage, r ledger.Row) error {
 	return nil
 }
 
-// addDueDates adds when the reports of the company are due next: in the state of its
-// formation, and in each state in which an order for it was filed.
+// addDueDates adds the next due dates of the company's reports: in the state of its formation, and
+// in each state with an order for it.
 func (p *companyPage) addDueDates() {
 	company := filing.Company{}
 	if p.Record != nil {
@@ -199,24 +206,26 @@ func (p *companyPage) addDueDates() {
 	}
 }
 
-// subscriptionStatuses are those of the filing service. Source: spec section 2, Order
-// item.
+// subscriptionStatuses are the statuses of a subscription at the filing service. Source: spec
+// section 2, Order item.
 var subscriptionStatuses = []string{"active", "canceled", "past_due"}
 
 // renewal is a report that a subscription covers, as pages show it.
 type renewal struct {
 	jobs.Renewal
-	Needs string // why a person should look at it; empty while there is time
+	// Needs is the reason why a person should check it. Empty while there is time.
+	Needs string
 }
 
 // subscriptions are the annual subscriptions of a company.
 type subscriptions struct {
 	Renewals []renewal
-	Orders   []string // of annual reports, which open subscriptions
+	// Orders are the IDs of the annual reports, each of which opens a subscription.
+	Orders   []string
 	Statuses []string
 }
 
-// loadSubscriptions finds what subscriptions of a company cover.
+// loadSubscriptions finds the subscriptions of a company and the reports that they cover.
 func (s *Site) loadSubscriptions(v *request, company string, filings []companyFiling) (*subscriptions, error) {
 	found := &subscriptions{Statuses: subscriptionStatuses}
 	for _, f := range filings {
@@ -243,7 +252,7 @@ func (s *Site) loadRenewals(v *request, company string) ([]renewal, error) {
 	return shown, nil
 }
 
-// renewalsOnPage is how many reports the page of renewals lists.
+// renewalsOnPage is the maximum number of reports on the page of renewals.
 const renewalsOnPage = 200
 
 // renewals lists the covered reports that need attention.
@@ -256,8 +265,9 @@ func (s *Site) renewals(v *request) error {
 	shown, _ := firstOf(late, renewalsOnPage)
 	return v.show("renewals.html", "Renewals", struct {
 		Renewals []renewal
-		Waiting  int // for a renewal, with time left
-		More     int
+		// Waiting counts the renewals that still have time.
+		Waiting int
+		More    int
 	}{shown, len(all) - len(late), len(late) - len(shown)})
 }
 
@@ -294,7 +304,7 @@ func (s *Site) recordRenewal(v *request) error {
 		order)
 }
 
-// searchPage is what was found, by kind.
+// searchPage lists the results of a search by kind.
 type searchPage struct {
 	Search    string
 	Companies []ledger.ListedCompany
@@ -302,10 +312,11 @@ type searchPage struct {
 	Orders    []foundRow
 	Batches   []ledger.Batch
 	Uploads   []ledger.Upload
-	More      bool // there are more companies
+	// More reports whether there are more companies than shown.
+	More bool
 }
 
-// foundRow is a row that was found by its order.
+// foundRow is a row that was found by an order ID.
 type foundRow struct {
 	ledger.Row
 	File, Name, Text string
@@ -316,7 +327,7 @@ const (
 	foundOthers    = 20
 )
 
-// Nothing reports whether nothing was found.
+// Nothing reports whether the search found nothing.
 func (p *searchPage) Nothing() bool {
 	return len(p.Companies)+len(p.Clients)+len(p.Orders)+len(p.Batches)+len(p.Uploads) == 0
 }
@@ -355,7 +366,7 @@ func (s *Site) search(v *request) error {
 	return v.show("search.html", "Search: "+p.Search, p)
 }
 
-// findOrders lists the rows that have the order.
+// findOrders lists the rows that have the order ID.
 func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
 	rows, err := s.Ledger.RowsWithOrder(ctx, order)
 	if err != nil || len(rows) == 0 {
@@ -375,8 +386,8 @@ func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, er
 	return all, nil
 }
 
-// companyPath is the address of the page of a company.
+// companyPath returns the address of a company's page.
 func companyPath(key string) string { return "/companies/" + url.PathEscape(key) }
 
-// clientPath is the address of the batches of a client.
+// clientPath returns the address of a client's batches.
 func clientPath(name string) string { return address("/", "client", name) + "#batches" }

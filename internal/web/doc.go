@@ -1,7 +1,7 @@
-// Package web is the page: what the commands do, in a browser.
+// Package web serves the commands as pages in a browser.
 //
-// Pages are made on the server, work without script, and hold no state: the
-// ledger has all of it, people and sessions included, so that any number of
-// servers may show the same. The table of routes says who may do what; a form
-// that is sent several times makes its change once, which the audit log records.
+// The server renders the pages. They work without script. The server keeps no state: the ledger
+// stores everything, including accounts and sessions, so that any number of servers can show the
+// same pages. The table of routes defines which roles may use a page or a form. A form that arrives
+// several times makes its change once. The audit log records each change.
 package web

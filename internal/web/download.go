@@ -43,7 +43,7 @@ func (s *Site) results(v *request, b ledger.Batch) error {
 	})
 }
 
-// attention sends the rows that a correction can help.
+// attention sends a workbook of the rows that a correction can help.
 func (s *Site) attention(v *request, b ledger.Batch) error {
 	name := baseName(b.File) + ".needs-attention.xlsx"
 	err := v.export(b.ID, "needs-attention workbook", name, func(path string) error {
@@ -59,8 +59,8 @@ func (v *request) nothingToCorrect(b ledger.Batch) error {
 	return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
 }
 
-// correctBatch makes a new upload of the rows that a correction can help, to be read as the batch
-// was. It leads to the upload that has them already, so that no one corrects them twice.
+// correctBatch makes a new upload of the rows that a correction can help, with the options of the
+// batch. If such an upload exists, it leads there, so that two people do not correct the same rows.
 func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 	kept, err := s.attentionOf(v.ctx(), b.ID)
 	if err != nil {
@@ -101,9 +101,8 @@ func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 		"rows with a filing exception in the filing service's dashboard instead; here they count as ordered.", b.File)
 }
 
-// attentionOf are the corrections that an upload of the rows of a batch that need
-// attention begins with: which rows they are, and why the filing service refused
-// them.
+// attentionOf returns the initial corrections of an upload of the rows that need attention: the
+// numbers of the rows, and the filing service's reasons for refusing them.
 func (s *Site) attentionOf(ctx context.Context, batch string) (corrections, error) {
 	c := corrections{Salt: rand.Text(), Of: batch}
 	for row, err := range s.Ledger.Results(ctx, batch) {
@@ -136,7 +135,8 @@ func (s *Site) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (
 		}
 		u, err := s.Ledger.Uploads().Find(ctx, listed.ID)
 		if errors.Is(err, ledger.ErrNotFound) {
-			continue // deleted meanwhile
+			// Someone has deleted the upload since it was listed.
+			continue
 		}
 		c, decodeErr := correctionsOf(u)
 		if err := errors.Join(err, decodeErr); err != nil {
@@ -150,8 +150,7 @@ func (s *Site) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (
 	return ledger.Upload{}, false, nil
 }
 
-// attentionName is the name of an upload of the rows of a batch that need
-// attention.
+// attentionName returns the file name of an upload of the rows of a batch that need attention.
 func attentionName(b ledger.Batch) string {
 	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
 }
@@ -217,13 +216,13 @@ func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item do
 		if err := v.record("", "download", b.ID, "document "+item.ID); err != nil {
 			return err
 		}
-		// The type keeps the browser from showing a file that is not ours.
+		// This type prevents the browser from displaying a file from another source.
 		return v.sendFile(filepath.Join(dir, filepath.FromSlash(got.File)), filepath.Base(got.File),
 			"application/octet-stream")
 	})
 }
 
-// save saves documents into a folder that is the caller's alone.
+// save saves documents into a folder. No other request uses the folder.
 func (s *Site) save(ctx context.Context, dir string, links documents.Links, items []documents.Item,
 	done func(documents.Outcome)) error {
 	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
@@ -233,7 +232,7 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 	return errors.Join(folder.Save(ctx, items, done), folder.Close())
 }
 
-// documents sends all documents of a batch in a ZIP file, while it downloads them.
+// documents sends all documents of a batch as a ZIP file while it downloads them.
 func (s *Site) documents(v *request, b ledger.Batch) error {
 	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
@@ -262,8 +261,7 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 			err = p.close(items, early)
 		}
 		if err != nil {
-			// The answer has begun: all that is left is to break it off, so that
-			// no one takes it for complete.
+			// The response has started. Aborting it is the only way to show that it is incomplete.
 			s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
 			panic(http.ErrAbortHandler)
 		}
@@ -274,14 +272,15 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 // parcel is a ZIP file that is being sent.
 type parcel struct {
 	*request
-	zip     *zip.Writer
-	dir     string
-	told    map[string]bool // the items that were sent or are missing
+	zip *zip.Writer
+	dir string
+	// told has the items that are in the ZIP file or are missing, keyed by event and ID.
+	told    map[string]bool
 	missing []documents.Outcome
 	failed  error
 }
 
-// add sends a document, or notes why it is not there.
+// add sends a document, or records that it is missing.
 func (p *parcel) add(o documents.Outcome) {
 	p.told[o.Event+o.ID] = true
 	switch {
@@ -289,11 +288,12 @@ func (p *parcel) add(o documents.Outcome) {
 	case o.Err != nil:
 		p.missing = append(p.missing, o)
 	default:
-		p.failed = p.send(o.File, zip.Store) // a PDF is compressed already
+		// A PDF is already compressed.
+		p.failed = p.send(o.File, zip.Store)
 	}
 }
 
-// send sends a file of the folder and deletes it: the disk need not hold them all.
+// send sends a file of the folder, then deletes it, so that the disk never holds all of them.
 func (p *parcel) send(name string, method uint16) error {
 	path := filepath.Join(p.dir, name)
 	content, err := os.Open(path)
@@ -321,11 +321,11 @@ func (p *parcel) send(name string, method uint16) error {
 	return nil
 }
 
-// missingFile lists the documents that are missing in the ZIP file.
+// missingFile is the name of the list of missing documents in the ZIP file.
 const missingFile = "MISSING DOCUMENTS.txt"
 
-// close adds the manifest of the folder, and a list of what could not be had. If the
-// download ended early, early says why.
+// close adds the manifest of the folder and the list of missing documents. early is the error that
+// ended the download early, or nil.
 func (p *parcel) close(items []documents.Item, early error) error {
 	if len(p.told) > len(p.missing) {
 		if err := p.send(documents.ManifestFile, zip.Deflate); err != nil {
@@ -358,7 +358,7 @@ func (p *parcel) close(items []documents.Item, early error) error {
 	return nil
 }
 
-// export sends a file of data, and records the download of the object in the audit log.
+// export sends a data file and records the download of the object in the audit log.
 func (v *request) export(of, what, name string, write func(path string) error) error {
 	return v.download(name, func(path string) error {
 		if err := write(path); err != nil {
@@ -368,10 +368,10 @@ func (v *request) export(of, what, name string, write func(path string) error) e
 	})
 }
 
-// download sends a file that write makes.
+// download sends the file that write makes.
 func (v *request) download(name string, write func(path string) error) error {
 	return inFolder(func(dir string) error {
-		// The name of an upload is no part of a path.
+		// The name comes from a user and must not become part of a path.
 		path := filepath.Join(dir, "download"+filepath.Ext(name))
 		if err := write(path); err != nil {
 			return err
@@ -380,7 +380,7 @@ func (v *request) download(name string, write func(path string) error) error {
 	})
 }
 
-// inFolder calls f with a temporary folder, which it removes.
+// inFolder calls f with a temporary folder and removes the folder afterwards.
 func inFolder(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
@@ -390,7 +390,7 @@ func inFolder(f func(dir string) error) error {
 	return f(dir)
 }
 
-// sendFile sends a file for the reader to save under a name.
+// sendFile sends a file as a download with a name.
 func (v *request) sendFile(path, name, mimeType string) error {
 	content, err := os.Open(path)
 	if err != nil {
@@ -411,7 +411,8 @@ var mimeTypes = map[string]string{
 	".csv":  "text/csv; charset=utf-8",
 }
 
-// attachment names a download, in letters that every browser knows and in all.
+// attachment returns a Content-Disposition header. It has the name in ASCII for old browsers and in
+// UTF-8.
 func attachment(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\/;%`, r) {

@@ -22,7 +22,8 @@ import (
 type httpError struct {
 	Status int
 	Title  string
-	Text   string // what to do
+	// Text is the advice to the reader.
+	Text string
 }
 
 func (t *httpError) Error() string { return t.Title + ": " + t.Text }
@@ -32,7 +33,7 @@ func badRequest(format string, args ...any) error {
 	return &httpError{http.StatusUnprocessableEntity, "Invalid input", fmt.Sprintf(format, args...)}
 }
 
-// What is refused before anything is read.
+// These errors reject a request before it is served.
 var (
 	errSignIn = &httpError{http.StatusUnauthorized, "You are not signed in",
 		"Nothing was changed. Sign in, then try again."}
@@ -60,8 +61,8 @@ var (
 		"Nothing was changed or downloaded. Try again in a minute."}
 )
 
-// known are the errors of other packages that a reader can act on. An answer without a
-// text says what the error says.
+// known maps errors of other packages to answers that a reader can act on. An answer without a text
+// uses the text of the error.
 var known = []struct {
 	err    error
 	answer httpError
@@ -116,11 +117,11 @@ var known = []struct {
 	{filingapi.ErrUnavailable, noAnswer},
 }
 
-// showError answers a request with the page of an error, or with its text if a script
-// asks.
+// showError answers a request with the page of an error. A script gets the error as JSON.
 func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
-		return // the client has left
+		// The client has disconnected.
+		return
 	}
 	if errors.Is(err, ledger.ErrDone) {
 		if !v.byScript() {
@@ -147,7 +148,8 @@ func (s *Site) showError(v *request, err error) {
 	default:
 		shown := struct {
 			*httpError
-			Back string // the page that a form stood on
+			// Back is the address of the page that had the form.
+			Back string
 		}{t, ""}
 		if v.r.Method == http.MethodPost && v.signedIn {
 			shown.Back = v.back()
@@ -160,14 +162,16 @@ func (s *Site) showError(v *request, err error) {
 	}
 }
 
-// jsonError answers a script whose request failed.
+// jsonError is the answer to a failed request of a script.
 type jsonError struct {
-	Title  string `json:"title"`
-	Text   string `json:"text"`
-	SignIn string `json:"signIn,omitempty"` // where to sign in again
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// SignIn is the address of the sign-in page. Set only if the session has ended.
+	SignIn string `json:"signIn,omitempty"`
 }
 
-// signInPath is where a script's page leads to sign in again; empty for other errors.
+// signInPath returns the address of the sign-in page, which leads back to the page of the script.
+// It returns "" for errors other than errSignIn.
 func (v *request) signInPath(t *httpError) string {
 	if t != errSignIn {
 		return ""
@@ -191,7 +195,7 @@ func (v *request) sendJSON(status int, body any) error {
 	return nil
 }
 
-// isForPage reports whether a browser asks for a page to show.
+// isForPage reports whether a browser requests a page to show.
 func (v *request) isForPage() bool {
 	return v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html")
 }
@@ -219,8 +223,8 @@ func (s *Site) explain(v *request, err error) *httpError {
 			"tell an operator that the server log has it as " + name + "."}
 }
 
-// back is the page that a form stood on. Where that was the answer to a form
-// itself, and cannot be asked for, it is the page above.
+// back returns the address of the page that had the form. If that address answers only POST, it
+// returns the nearest page above.
 func (v *request) back() string {
 	from, err := url.Parse(v.r.Referer())
 	if err != nil || from.Path == "" || from.Host != v.r.Host {
@@ -237,14 +241,14 @@ func (v *request) back() string {
 	return "/"
 }
 
-// hasPage reports whether a path is one of a page.
+// hasPage reports whether a path is the address of a page.
 func (s *Site) hasPage(at string) bool {
 	_, pattern := s.routes.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
 	return strings.HasPrefix(pattern, http.MethodGet+" ")
 }
 
-// local is a path of this site, and never one of another. Browsers read a
-// backslash as a slash, and leave out tabs and line breaks, wherever they stand.
+// local returns a path if it stays on this site, and "/" otherwise. Browsers read a backslash as a
+// slash, and ignore tabs and line breaks at any position.
 func local(path string) string {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, '\\') ||
 		strings.ContainsFunc(path, unicode.IsControl) {

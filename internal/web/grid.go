@@ -20,16 +20,17 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// gridRoutes serve the rows of an upload to the grid, which edits them.
+// gridRoutes serve the rows of an upload to the grid and apply its edits.
 var gridRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
 }
 
-// gridAnswer answers requests for rows and for changes: the spreadsheet as it is now, with
-// some rows of one of its sheets.
+// gridAnswer is the answer to requests for rows and for changes. It has the current state of the
+// spreadsheet and some rows of one sheet.
 type gridAnswer struct {
-	// Version grows when someone changes the rows, Learned when look-ups add to them.
+	// Version increases when someone changes the rows, and Learned when look-ups add company
+	// records.
 	Version int          `json:"version"`
 	Learned int          `json:"learned"`
 	Sheets  []gridSheet  `json:"sheets"`
@@ -40,28 +41,30 @@ type gridAnswer struct {
 	Cost    gridCost     `json:"cost"`
 	Rows    []gridRow    `json:"rows"`
 
-	// Total and From place the rows that were asked for.
+	// Total is the number of rows that match the request. From is the index of the first returned
+	// row.
 	Total int `json:"total"`
 	From  int `json:"from"`
 
-	// Change is the number of the change that was made; 0 if nothing was changed.
-	Change    int            `json:"change"`
-	Changed   int            `json:"changed"` // cells and rows
+	// Change is the number of the change, or zero if nothing was changed.
+	Change int `json:"change"`
+	// Changed counts the changed cells and rows.
+	Changed   int            `json:"changed"`
 	Label     string         `json:"label,omitempty"`
 	Conflicts []gridConflict `json:"conflicts"`
 
-	// Sample and ErrorsBefore are of a preview, whose counts are those after the change.
+	// Sample and ErrorsBefore are set for a preview. Its counts are those after the change.
 	Sample       []gridSample `json:"sample,omitempty"`
 	ErrorsBefore int          `json:"errorsBefore,omitempty"`
 }
 
-// gridSheet is a sheet of the upload that can be edited: the one that is read comes first.
+// gridSheet is an editable sheet of the upload. The sheet that the importer reads comes first.
 type gridSheet struct {
 	Name   string     `json:"name"`
 	Counts gridCounts `json:"counts"`
 }
 
-// gridCounts count rows. Ready rows include those with warnings, and not those that were
+// gridCounts counts rows by result. Ready includes rows with warnings. It excludes rows that were
 // bought before.
 type gridCounts struct {
 	All      int `json:"all"`
@@ -73,37 +76,44 @@ type gridCounts struct {
 }
 
 type gridColumn struct {
-	Index    int      `json:"index"`
-	Header   string   `json:"header"`
-	Label    string   `json:"label"`
-	Ours     bool     `json:"ours"`
-	Required bool     `json:"required"`
-	Secret   bool     `json:"secret"`
-	Added    bool     `json:"added,omitempty"` // corrections added it: its header names it, as its index may change
-	Choices  []string `json:"choices,omitempty"`
+	Index    int    `json:"index"`
+	Header   string `json:"header"`
+	Label    string `json:"label"`
+	Ours     bool   `json:"ours"`
+	Required bool   `json:"required"`
+	Secret   bool   `json:"secret"`
+	// Added reports whether corrections added the column. Its header identifies it, because its
+	// index may change.
+	Added   bool     `json:"added,omitempty"`
+	Choices []string `json:"choices,omitempty"`
 }
 
 type gridRow struct {
-	Row         int           `json:"row"`
-	Result      filing.Result `json:"result"`
-	Message     string        `json:"message,omitempty"`
-	Company     string        `json:"company"` // as the sheet names it to the filing service
-	Name        string        `json:"name"`
-	ServiceName string        `json:"serviceName"`
-	NameDiffers bool          `json:"nameDiffers"`
-	Excluded    bool          `json:"excluded"`
-	Cells       []any         `json:"cells"` // texts, or secretCell
-	Problems    []gridProblem `json:"problems"`
+	Row     int           `json:"row"`
+	Result  filing.Result `json:"result"`
+	Message string        `json:"message,omitempty"`
+	// Company is the reference to the company in the sheet, such as its ID.
+	Company     string `json:"company"`
+	Name        string `json:"name"`
+	ServiceName string `json:"serviceName"`
+	NameDiffers bool   `json:"nameDiffers"`
+	Excluded    bool   `json:"excluded"`
+	// Cells are texts or secretCell.
+	Cells    []any         `json:"cells"`
+	Problems []gridProblem `json:"problems"`
 }
 
 // secretCell stands for a cell that holds a Social Security number.
 var secretCell = map[string]bool{"secret": true}
 
 type gridProblem struct {
-	Row      int               `json:"row"`    // of its sheet
-	Column   int               `json:"column"` // -1 for a column that the sheet lacks, or of another sheet
-	Header   string            `json:"header,omitempty"`
-	Sheet    string            `json:"sheet,omitempty"` // another sheet than the rows'
+	// Row is the number of the row in its sheet.
+	Row int `json:"row"`
+	// Column is -1 if the sheet lacks the column or the problem is in another sheet.
+	Column int    `json:"column"`
+	Header string `json:"header,omitempty"`
+	// Sheet is set if the problem is in another sheet.
+	Sheet    string            `json:"sheet,omitempty"`
 	Cell     string            `json:"cell,omitempty"`
 	Severity importer.Severity `json:"severity"`
 	Rule     string            `json:"rule"`
@@ -112,7 +122,7 @@ type gridProblem struct {
 	Confirm  bool              `json:"confirm"`
 }
 
-// gridState says what the background preparation does.
+// gridState is the state of the background preparation.
 type gridState struct {
 	Stage   string `json:"stage"`
 	Done    int    `json:"done"`
@@ -126,19 +136,20 @@ type gridCost struct {
 	Rows int    `json:"rows"`
 }
 
-// Rows of one answer.
+// These limit the rows of one answer.
 const (
 	gridRowsUsual = 200
 	gridRowsMost  = 1000
 )
 
-// gridQuery says which rows are asked for.
+// gridQuery selects the rows of an answer.
 type gridQuery struct {
 	sheet, show, group, search, sort string
-	column                           int // -1 for any
-	descending                       bool
-	from, limit                      int
-	bought                           map[int]bool
+	// column is -1 for all columns.
+	column      int
+	descending  bool
+	from, limit int
+	bought      map[int]bool
 }
 
 func parseGridQuery(v *request) gridQuery {
@@ -165,7 +176,7 @@ func parseGridQuery(v *request) gridQuery {
 	return q
 }
 
-// gridRows lists rows of an upload.
+// gridRows returns rows of an upload.
 func (s *Site) gridRows(v *request) error {
 	q := parseGridQuery(v)
 	var answer gridAnswer
@@ -191,7 +202,8 @@ func (s *Site) gridRows(v *request) error {
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// sheetOn returns the sheet that a request names, or the sheet that is read if it names none.
+// sheetOn returns the sheet with the name. If the name is empty, it returns the sheet that the
+// importer reads.
 func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 	if name == "" {
 		return &d.DraftSheet, nil
@@ -203,7 +215,7 @@ func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 		filing.HideSSNs(name))
 }
 
-// describeDraft is the answer about an upload as it is now, without rows.
+// describeDraft returns the answer about the current state of an upload, without rows.
 func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet,
 	groups []*problemGroup) gridAnswer {
 	q, err := quoteOf(u)
@@ -232,8 +244,8 @@ func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSh
 	return answer
 }
 
-// useDraft calls f with the draft of the request's upload. What keeps it from
-// being read is the reader's to correct.
+// useDraft calls f with the draft of the request's upload. It turns errors about the format into
+// messages that a reader can act on.
 func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) error {
 	err := s.withDraft(v.ctx(), v.r.PathValue("sheet"), f)
 	format := new(sheet.FormatError)
@@ -260,7 +272,7 @@ func countRows(d *importer.DraftSheet, bought map[int]bool) gridCounts {
 	return c
 }
 
-// resultIn is the result of a row: a ready one exists if it was bought before.
+// resultIn returns the result of a row. A ready row that was bought before counts as existing.
 func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
 	if r.Result == filing.Ready && bought[r.Number] {
 		return filing.Exists
@@ -268,7 +280,8 @@ func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
 	return r.Result
 }
 
-// boughtOn lists the rows of a sheet that were bought before. It is nil for a sheet of officers.
+// boughtOn returns the rows of a sheet that were bought before. It returns nil for a sheet of
+// officers.
 func (h *heldDraft) boughtOn(on *importer.DraftSheet) map[int]bool {
 	if on != &h.draft.DraftSheet {
 		return nil
@@ -276,7 +289,7 @@ func (h *heldDraft) boughtOn(on *importer.DraftSheet) map[int]bool {
 	return h.bought
 }
 
-// gridState is the state of the preparation of an upload.
+// gridState returns the state of the preparation of an upload.
 func (s *Site) gridState(u ledger.Upload) gridState {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		q, err := quoteOf(u)
@@ -300,7 +313,7 @@ func (s *Site) gridState(u ledger.Upload) gridState {
 	return gridState{Stage: string(at.stage), Busy: true, Done: at.done, Total: at.total}
 }
 
-// findRows finds the rows that are asked for, by their index.
+// findRows returns the indexes of the rows that match a query.
 func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int {
 	var only map[int]bool
 	if q.group != "" {
@@ -330,7 +343,7 @@ func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int
 	return found
 }
 
-// shownIn reports whether a row belongs to a part of the rows.
+// shownIn reports whether a row belongs to a tab of the grid.
 func shownIn(r *importer.DraftRow, show string, bought map[int]bool) bool {
 	switch show {
 	case "warnings":
@@ -345,7 +358,7 @@ var gridResults = map[string]filing.Result{
 	"errors": filing.Invalid, "ready": filing.Ready, "skipped": filing.Skipped, "bought": filing.Exists,
 }
 
-// rowHas reports whether a row has the text that is searched for.
+// rowHas reports whether a row contains the search text.
 func rowHas(d *importer.DraftSheet, r *importer.DraftRow, q gridQuery) bool {
 	if q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
 		strings.Contains(strings.ToLower(r.ServiceName), q.search)) {
@@ -359,7 +372,7 @@ func rowHas(d *importer.DraftSheet, r *importer.DraftRow, q gridQuery) bool {
 	return false
 }
 
-// resultOrder sorts rows by what there is to do.
+// resultOrder sorts rows that need work first.
 var resultOrder = map[filing.Result]int{filing.Invalid: 0, filing.Ready: 1, filing.Skipped: 2}
 
 func sortRows(d *importer.DraftSheet, found []int, q gridQuery) {
@@ -402,7 +415,7 @@ func gridColumnsOf(on *importer.DraftSheet) []gridColumn {
 	return all
 }
 
-// gridRowOf is a row as the grid shows it.
+// gridRowOf returns a row as the grid shows it.
 func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow, bought map[int]bool) gridRow {
 	columns, cells := on.Columns(), on.Masked(r)
 	row := gridRow{
@@ -457,9 +470,8 @@ func gridProblemOf(on *importer.DraftSheet, p *importer.Problem) gridProblem {
 	return shown
 }
 
-// corrections are the new values of cells of an upload. They may be Social
-// Security numbers: the batch's ID contains a hash of them, and the salt prevents
-// guessing numbers from it.
+// corrections are the edits of an upload. Their texts may be Social Security numbers. The batch's
+// ID contains a hash of them, and the salt prevents guessing numbers from it.
 type corrections struct {
 	Salt     string              `json:"salt"`
 	Edits    []importer.Edit     `json:"edits"`
@@ -467,9 +479,9 @@ type corrections struct {
 	// Of is the batch whose rows are corrected, and Rows are their numbers there.
 	Of   string `json:"of,omitempty"`
 	Rows []int  `json:"rows,omitempty"`
-	// Refused says why the filing service refused rows of that batch, by their numbers there.
+	// Refused maps rows of that batch to the filing service's reasons for refusing them.
 	Refused map[int]string `json:"refused,omitempty"`
-	// Changes are the changes in the grid, the oldest first. Last is the number of the newest.
+	// Changes are the changes in the grid, oldest first. Last is the number of the newest.
 	Changes []gridChange `json:"changes,omitempty"`
 	Last    int          `json:"last,omitempty"`
 }
@@ -486,22 +498,28 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 }
 
 const (
-	maxDraftsHeld   = 512 << 20 // bytes
-	companiesAtOnce = 5000      // rows whose companies are recalled before the first answer
+	// maxDraftsHeld is the size of the cache of drafts in bytes.
+	maxDraftsHeld = 512 << 20
+	// companiesAtOnce is the maximum number of rows whose companies are loaded before the first
+	// answer.
+	companiesAtOnce = 5000
 )
 
-// heldDraft is a draft of an upload with the version of the upload that it has. mu is held while
-// the draft is used.
+// heldDraft is a cached draft of an upload and the version of the upload that it has. mu is held
+// while the draft is used.
 type heldDraft struct {
-	mu      sync.Mutex
-	draft   *importer.Draft
-	options string // the options of the upload
+	mu    sync.Mutex
+	draft *importer.Draft
+	// options are the encoded options of the upload.
+	options string
 	version int
-	learned int          // how often records of companies were added
-	bought  map[int]bool // rows that were bought before, as of the last quote
+	// learned counts how often company records were added.
+	learned int
+	// bought are the rows that were bought before, according to the last quote.
+	bought map[int]bool
 }
 
-// newDrafts returns the cache of the drafts of uploads that people edit.
+// newDrafts returns the cache of the drafts that people edit.
 func newDrafts() *cache.Cache[string, *heldDraft] {
 	return cache.New[string](cache.Options[*heldDraft]{
 		Max:  maxDraftsHeld,
@@ -509,11 +527,11 @@ func newDrafts() *cache.Cache[string, *heldDraft] {
 	})
 }
 
-// draftKey is the key of an upload's draft. A draft that was read with other options is another.
+// draftKey returns the cache key of an upload's draft. Other options mean another draft.
 func draftKey(u ledger.Upload) string { return u.ID + " " + string(u.Options) }
 
-// withDraft calls f with the draft of an upload in its present version, or a later one.
-// No one else uses the draft meanwhile.
+// withDraft calls f with the draft of an upload at its current version or a later one. f has
+// exclusive use of the draft.
 func (s *Site) withDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
 	u, err := s.Ledger.Uploads().Find(ctx, id)
 	if err != nil {
@@ -533,7 +551,7 @@ func (s *Site) withDraft(ctx context.Context, id string, f func(*heldDraft, ledg
 	return f(h, u)
 }
 
-// applyEdits brings the draft to the version of the upload.
+// applyEdits updates the draft to the version of the upload.
 func (h *heldDraft) applyEdits(u ledger.Upload) error {
 	if u.Version <= h.version {
 		return nil
@@ -572,14 +590,14 @@ func (s *Site) readDraft(ctx context.Context, u ledger.Upload) (*heldDraft, erro
 	return h, nil
 }
 
-// learnCompanies gives the draft of an upload, if someone edits it, what was looked up.
+// learnCompanies adds newly looked-up companies to the draft of an upload, if it is being edited.
 func (s *Site) learnCompanies(ctx context.Context, u ledger.Upload) {
 	if h, ok := s.drafts.Peek(draftKey(u)); ok {
 		s.addKnownCompanies(ctx, h)
 	}
 }
 
-// addKnownCompanies gives a draft what is known of its companies from earlier look-ups.
+// addKnownCompanies adds the company records of earlier look-ups to a draft.
 func (s *Site) addKnownCompanies(ctx context.Context, h *heldDraft) {
 	h.mu.Lock()
 	refs := h.draft.Refs()
@@ -598,7 +616,7 @@ func (s *Site) addKnownCompanies(ctx context.Context, h *heldDraft) {
 	}
 }
 
-// columnAt returns a column of the draft.
+// columnAt returns a column of the draft by its index.
 func columnAt(all []importer.DraftColumn, i int) (importer.DraftColumn, bool) {
 	if i < 0 || i >= len(all) {
 		return importer.DraftColumn{}, false
@@ -606,7 +624,8 @@ func columnAt(all []importer.DraftColumn, i int) (importer.DraftColumn, bool) {
 	return all[i], true
 }
 
-// columnName is the name of a column in messages: ours, or the header.
+// columnName returns the name of a column for messages: our label if it has one, otherwise its
+// header.
 func columnName(c importer.DraftColumn) string {
 	return cmp.Or(c.Label, c.Header, "Column "+sheet.ColumnName(c.Index))
 }

@@ -30,15 +30,16 @@ type gridChange struct {
 	Rows   []changedInclude `json:"rows,omitempty"`
 }
 
-// changedCell is an edit of a cell before and after a change. A text is nil if the cell is as in the
-// file.
+// changedCell is an edit of a cell before and after a change. Before or After is nil if the cell
+// has the text of the file.
 type changedCell struct {
-	importer.Edit         // without its text
-	Before        *string `json:"before,omitempty"`
-	After         *string `json:"after,omitempty"`
+	// Edit has an empty text.
+	importer.Edit
+	Before *string `json:"before,omitempty"`
+	After  *string `json:"after,omitempty"`
 }
 
-// size is how many bytes the texts of a change take.
+// size returns the bytes that the texts of a change take.
 func (c *gridChange) size() (n int) {
 	for i := range c.Cells {
 		for _, text := range []*string{c.Cells[i].Before, c.Cells[i].After} {
@@ -50,48 +51,54 @@ func (c *gridChange) size() (n int) {
 	return n
 }
 
-// changedInclude is a row that was excluded or included, or a remark on it that was
-// overruled.
+// changedInclude is a row that was excluded or included, or a remark on it that a person overruled.
 type changedInclude struct {
 	At importer.RowAt `json:"at"`
-	// Before is who had excluded it; empty for no one.
+	// Before and After are the people who excluded the row, before and after the change. Empty
+	// means included.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// What is kept of the changes.
+// These limit the stored edits and changes.
 const (
-	maxChanges      = 200
-	maxChangedCells = 100_000 // of all changes, and of one
-	maxEditBytes    = 8 << 20 // of the texts of an upload, and of those of its changes
-	perEdit         = 20      // bytes that an edit takes beside its text
+	maxChanges = 200
+	// maxChangedCells applies to one change, and to all stored changes together.
+	maxChangedCells = 100_000
+	// maxEditBytes applies to the edits of an upload, and separately to its stored changes.
+	maxEditBytes = 8 << 20
+	// perEdit is the size of an edit in bytes without its text.
+	perEdit = 20
 )
 
-// gridRequest is the body of a change of one sheet of an upload. A preview makes the
-// change and takes it back.
+// gridRequest is the body of a change of one sheet of an upload. A preview applies the change to
+// the draft and reverts it.
 type gridRequest struct {
-	ID      string     `json:"id"`
-	Sheet   string     `json:"sheet"` // "" for the sheet that is read
+	ID string `json:"id"`
+	// Sheet is the name of the sheet. Empty means the sheet that the importer reads.
+	Sheet   string     `json:"sheet"`
 	Cells   []gridCell `json:"cells"`
 	Exclude []int      `json:"exclude"`
 	Include []int      `json:"include"`
 	Bulk    *gridBulk  `json:"bulk"`
-	Undo    *int       `json:"undo"` // the number of a change; 0 for one's own last
-	Preview bool       `json:"preview"`
-	Shown   []int      `json:"shown"`
+	// Undo is the number of the change to undo. Zero means the person's own last change.
+	Undo    *int  `json:"undo"`
+	Preview bool  `json:"preview"`
+	Shown   []int `json:"shown"`
 }
 
-// gridCell is a cell and what is typed into it.
+// gridCell is a cell and its new text.
 type gridCell struct {
-	Row    int     `json:"row"`
-	Column int     `json:"column"` // -1 for a column that the file lacks, which Header names
+	Row int `json:"row"`
+	// Column is -1 if the file lacks the column. Header names it then.
+	Column int     `json:"column"`
 	Header string  `json:"header"`
 	Text   string  `json:"text"`
 	Was    *string `json:"was"`
 }
 
-// UnmarshalJSON reads a cell. A previous value that is no text is that of a cell
-// whose content is not shown: there is nothing to compare it with.
+// UnmarshalJSON decodes a cell. A previous value that is not a text belongs to a hidden cell and is
+// not compared.
 func (c *gridCell) UnmarshalJSON(content []byte) error {
 	type plain gridCell
 	in := struct {
@@ -122,7 +129,8 @@ type gridBulk struct {
 	Replace string `json:"replace"`
 	Whole   bool   `json:"whole"`
 
-	Names []shownName `json:"names"` // to confirm, instead of rows
+	// Names are the names to confirm. They replace Rows.
+	Names []shownName `json:"names"`
 }
 
 // shownName is a name that differs at the filing service, as a person reviewed it.
@@ -133,7 +141,7 @@ type shownName struct {
 	ServiceName string `json:"serviceName"`
 }
 
-// gridConflict is a cell that someone else has changed meanwhile.
+// gridConflict is a cell that someone else changed after the page showed it.
 type gridConflict struct {
 	Row    int    `json:"row"`
 	Column int    `json:"column"`
@@ -141,8 +149,11 @@ type gridConflict struct {
 	Yours  string `json:"yours"`
 	Theirs string `json:"theirs"`
 	By     string `json:"by"`
-	Hidden bool   `json:"hidden,omitempty"` // a text is not whole: it may hold a Social Security number
-	Review bool   `json:"review,omitempty"` // of a name that is not confirmed: the row is not the one reviewed
+	// Hidden reports whether a text is masked because it may hold a Social Security number.
+	Hidden bool `json:"hidden,omitempty"`
+	// Review reports whether the row has changed since a person reviewed its name. The name is not
+	// confirmed then.
+	Review bool `json:"review,omitempty"`
 }
 
 type gridSample struct {
@@ -154,9 +165,11 @@ type gridSample struct {
 
 // Limits of one request and its answer.
 const (
-	maxGridBody   = 2 << 20
-	maxGridText   = 32_767 // characters of a cell
-	maxBulkText   = 1000   // characters that many cells are set to
+	maxGridBody = 2 << 20
+	// maxGridText is the maximum length of a cell in characters.
+	maxGridText = 32_767
+	// maxBulkText is the maximum length, in characters, of a text that is set in many cells.
+	maxBulkText   = 1000
 	maxGridSample = 20
 	maxGridShown  = 500
 )
@@ -183,7 +196,7 @@ func parseGridRequest(v *request) (*gridRequest, error) {
 	return r, nil
 }
 
-// changeGrid changes cells and exclusions, or says what a change would do.
+// changeGrid changes cells and exclusions, or previews a change.
 func (s *Site) changeGrid(v *request) error {
 	r, err := parseGridRequest(v)
 	if err != nil {
@@ -215,17 +228,18 @@ func (s *Site) changeGrid(v *request) error {
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// errUnchanged ends a transaction in which nothing is to be changed.
+// errUnchanged aborts a transaction that would change nothing.
 var errUnchanged = errors.New("nothing changes")
 
-// keepChange makes a change within a transaction: it is made to what others have
-// made of the upload meanwhile.
+// keepChange applies and saves a change within a transaction. It applies the change to the latest
+// version of the upload, which may include changes of other people.
 func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEditor) error {
 	now := time.Now().UTC()
 	after, err := s.Ledger.Uploads().Edit(v.withAudit("correct", u.File, ""), u.ID,
 		func(u ledger.Upload) ([]byte, string, error) {
 			if string(u.Options) != h.options {
-				return nil, "", ledger.ErrStale // it is read in another way now
+				// The options have changed since the draft was read.
+				return nil, "", ledger.ErrStale
 			}
 			if err := h.applyEdits(u); err != nil {
 				return nil, "", err
@@ -238,7 +252,8 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 		e.restore()
 		return nil
 	case errors.Is(err, ledger.ErrDone):
-		e.reset() // the request arrived twice and counted once
+		// The request arrived twice. It counts once.
+		e.reset()
 		return nil
 	case err != nil:
 		e.restore()
@@ -249,27 +264,33 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 	return nil
 }
 
-// gridEditor makes the change of a request to the corrections of an upload.
+// gridEditor applies the change of a request to the corrections of an upload.
 type gridEditor struct {
 	request *gridRequest
 	draft   *importer.Draft
-	on      *importer.DraftSheet // that the request is for
-	by      string
-	errors  int // rows of it with errors before the change
+	// on is the sheet of the request.
+	on *importer.DraftSheet
+	by string
+	// errors counts the rows of the sheet that had errors before the change.
+	errors int
 
-	kept       corrections // what is kept with the upload; changed in place
-	change     gridChange
-	conflicts  []gridConflict
-	sample     []gridSample
-	of         map[importer.Edit]int // the index of each edit, by its place
-	before     []importer.Edit       // the edits of the draft
-	excluded   importer.Exclusions
-	size, was  int // bytes of the edits, now and before the change
+	// kept are the corrections of the upload. The change modifies them in place.
+	kept      corrections
+	change    gridChange
+	conflicts []gridConflict
+	sample    []gridSample
+	// of maps the place of each edit to its index.
+	of map[importer.Edit]int
+	// before and excluded are the edits and exclusions of the draft before the change.
+	before   []importer.Edit
+	excluded importer.Exclusions
+	// size and was are the bytes of the edits, now and before the change.
+	size, was  int
 	restorable bool
 }
 
-// make makes the change to the corrections of an upload, and returns those. The draft
-// then has it.
+// make applies the change to the corrections of an upload and to the draft. It returns the encoded
+// corrections, or errUnchanged.
 func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err error) {
 	e.reset()
 	if e.kept, err = correctionsOf(u); err != nil {
@@ -302,8 +323,7 @@ func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err err
 	return edits, err
 }
 
-// describe adds the change to an answer, with the rows that the page shows and that may
-// have changed.
+// describe adds the change to an answer, and the shown rows, which the change may affect.
 func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 	answer.Changed, answer.Label = len(e.change.Cells)+len(e.change.Rows), e.change.Label
 	if answer.Changed > 0 {
@@ -318,7 +338,7 @@ func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 	}
 }
 
-// reset forgets a change that was not kept.
+// reset drops a change that was not saved.
 func (e *gridEditor) reset() {
 	e.restore()
 	*e = gridEditor{request: e.request, draft: e.draft, on: e.on, by: e.by, errors: e.errors}
@@ -339,7 +359,7 @@ func (e *gridEditor) begin() {
 	}
 }
 
-// check checks the change: the draft then has it.
+// check applies the corrections to the draft, which validates them.
 func (e *gridEditor) check() error {
 	e.kept.Edits = slices.DeleteFunc(e.kept.Edits, func(edit importer.Edit) bool { return edit.Row == 0 })
 	if err := e.set(e.kept.Edits, e.kept.Excluded); err != nil {
@@ -349,15 +369,16 @@ func (e *gridEditor) check() error {
 	return nil
 }
 
-// restore takes the change out of the draft.
+// restore reverts the draft to its state before the change.
 func (e *gridEditor) restore() {
 	if e.restorable {
-		_ = e.set(e.before, e.excluded) // it had them a moment ago
+		// It cannot fail, because the draft had these edits before.
+		_ = e.set(e.before, e.excluded)
 		e.restorable = false
 	}
 }
 
-// set gives the draft edits and exclusions. Its sheets are others then.
+// set replaces the edits and exclusions of the draft. This replaces its sheets, too.
 func (e *gridEditor) set(edits []importer.Edit, excluded importer.Exclusions) error {
 	name := e.on.Sheet()
 	err := e.draft.Set(edits, excluded)
@@ -365,13 +386,13 @@ func (e *gridEditor) set(edits []importer.Edit, excluded importer.Exclusions) er
 	return err
 }
 
-// placeOf is an edit without its text: what it is an edit of.
+// placeOf returns the edit without its text, as a key for the edited cell.
 func placeOf(e importer.Edit) importer.Edit {
 	e.Text = ""
 	return e
 }
 
-// apply makes the change of a request.
+// apply applies the change of a request.
 func (e *gridEditor) apply(r *gridRequest) error {
 	cells := r.Cells
 	if r.Bulk != nil {
@@ -405,7 +426,8 @@ func (e *gridEditor) apply(r *gridRequest) error {
 	return nil
 }
 
-// typeInto types a text into a cell, unless someone else has changed it.
+// typeInto sets the text of a cell. If someone else has changed the cell, it adds a conflict
+// instead.
 func (e *gridEditor) typeInto(c *gridCell) error {
 	place, err := e.place(c)
 	if err != nil {
@@ -427,8 +449,8 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 	return nil
 }
 
-// place returns what an edit of a cell is an edit of. An added column is named by its
-// header alone: its index changes when others are added or taken back.
+// place returns the key of an edit of a cell. An added column has only its header in the key,
+// because its index changes when other columns are added or removed.
 func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
 	if e.on.Find(c.Row) == nil {
 		return importer.Edit{}, badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", c.Row)
@@ -447,7 +469,7 @@ func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
 	return place, nil
 }
 
-// indexOf is the column of an edit in a sheet; -1 if the sheet lacks it.
+// indexOf returns the index of an edit's column in a sheet, or -1 if the sheet lacks the column.
 func indexOf(on *importer.DraftSheet, place importer.Edit) int {
 	if place.Column < 0 {
 		return on.ColumnOf(place.Header)
@@ -455,8 +477,8 @@ func indexOf(on *importer.DraftSheet, place importer.Edit) int {
 	return place.Column
 }
 
-// present is the text of a cell as the grid shows it. That of a secret cell is not
-// shown, nor one of a sheet that is not read now.
+// present returns the current text of a cell as the grid shows it. The text is empty and secret is
+// true for a secret column or a sheet that is not being read.
 func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
 	on := e.draft.On(place.Sheet)
 	if on == nil {
@@ -473,7 +495,7 @@ func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
 	return on.Masked(r)[column].Text, false
 }
 
-// shown is a text that someone typed into a cell, as the page shows it.
+// shown returns the text that a person typed into a cell, masked as on the page.
 func (e *gridEditor) shown(place importer.Edit, text string) string {
 	header := place.Header
 	if on := e.draft.On(place.Sheet); on != nil {
@@ -484,7 +506,7 @@ func (e *gridEditor) shown(place importer.Edit, text string) string {
 	return filing.HideSSNsUnder(header, text)
 }
 
-// fileText is the text of a cell without edits.
+// fileText returns the text of a cell in the file, without edits.
 func (e *gridEditor) fileText(place importer.Edit) string {
 	if on := e.draft.On(place.Sheet); on != nil {
 		return on.FileText(place.Row, indexOf(on, place))
@@ -492,7 +514,7 @@ func (e *gridEditor) fileText(place importer.Edit) string {
 	return ""
 }
 
-// addConflict adds a cell that someone else has changed, and that is not changed to yours.
+// addConflict adds a conflict for a cell that someone else has changed. The cell keeps their text.
 func (e *gridEditor) addConflict(place importer.Edit, yours string) {
 	c := gridConflict{Row: place.Row, Column: place.Column}
 	c.By = e.changedBy(func(cell changedCell) bool { return cell.Edit == place })
@@ -510,7 +532,7 @@ func (e *gridEditor) addConflict(place importer.Edit, yours string) {
 	e.conflicts = append(e.conflicts, c)
 }
 
-// changedBy is who last made a change that has such a cell.
+// changedBy returns the person who last changed a cell that matches.
 func (e *gridEditor) changedBy(is func(changedCell) bool) string {
 	for _, c := range slices.Backward(e.kept.Changes) {
 		if !c.Undone && slices.ContainsFunc(c.Cells, is) {
@@ -520,7 +542,7 @@ func (e *gridEditor) changedBy(is func(changedCell) bool) string {
 	return "someone else"
 }
 
-// put replaces the edit of a cell. to is nil to take the edit back.
+// put replaces the edit of a cell. It removes the edit if to is nil.
 func (e *gridEditor) put(place importer.Edit, to *string) {
 	before := e.edited(place)
 	if to != nil && before != nil && place.Column >= 0 && *to == e.fileText(place) {
@@ -529,7 +551,8 @@ func (e *gridEditor) put(place importer.Edit, to *string) {
 	if sameText(before, to) {
 		return
 	}
-	if before == nil { // the order of the edits is that of the added columns
+	// Added columns appear in the order of their first edits.
+	if before == nil {
 		e.size += perEdit
 		e.of[place] = len(e.kept.Edits)
 		e.kept.Edits = append(e.kept.Edits, place)
@@ -541,18 +564,19 @@ func (e *gridEditor) put(place importer.Edit, to *string) {
 		e.size += len(edit.Text)
 	} else {
 		e.size -= perEdit
-		edit.Row = 0 // dropped at the end
+		// check removes edits with row zero.
+		edit.Row = 0
 		delete(e.of, place)
 	}
 	e.change.Cells = append(e.change.Cells, changedCell{Edit: place, Before: before, After: to})
 }
 
-// isFull reports whether the change makes the edits larger than they may be. They
-// are read, written and sealed as a whole, while no one else can write.
+// isFull reports whether the change makes the edits larger than allowed. The limit exists because
+// edits are read, written and sealed as a whole while writers wait.
 func (e *gridEditor) isFull() bool { return e.size > maxEditBytes && e.size > e.was }
 
-// setExcluded excludes a row in someone's name, or includes it. Officers are part of
-// their company's order.
+// setExcluded excludes a row in a person's name, or includes it if by is empty. It rejects rows of
+// officers, who are part of their company's order.
 func (e *gridEditor) setExcluded(row int, by string) error {
 	if e.on.Find(row) == nil || e.on.Sheet() != e.draft.Sheet() {
 		return badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", row)
@@ -561,8 +585,8 @@ func (e *gridEditor) setExcluded(row int, by string) error {
 	return nil
 }
 
-// excludeAt excludes a row of any sheet in someone's name, or includes it, or overrules
-// a remark on it.
+// excludeAt excludes a row of any sheet in a person's name, or overrules a remark on it. If by is
+// empty, it reverts that.
 func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 	before := e.kept.Excluded[at]
 	if (before == "") == (by == "") {
@@ -576,7 +600,7 @@ func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 	e.change.Rows = append(e.change.Rows, changedInclude{at, before, by})
 }
 
-// record adds the change to those that are kept.
+// record adds the change to the stored changes, and drops the oldest beyond the limits.
 func (e *gridEditor) record(now time.Time) {
 	e.kept.Last++
 	e.change.Number, e.change.By, e.change.At = e.kept.Last, e.by, now
@@ -595,8 +619,8 @@ func (e *gridEditor) record(now time.Time) {
 	e.kept.Changes = all[keep:]
 }
 
-// label says what a change is, for the audit log and its notice. It names no values: they
-// may be Social Security numbers.
+// label describes a change for the audit log and for its notice. It contains no values, because
+// they may be Social Security numbers.
 func (e *gridEditor) label() string {
 	n, rows := len(e.change.Cells), len(e.change.Rows)
 	switch {
@@ -633,7 +657,7 @@ func (e *gridEditor) nameOf(place importer.Edit) string {
 	return "Column " + sheet.ColumnName(place.Column)
 }
 
-// takeSample notes some of what the change does. The draft does not have it yet.
+// takeSample collects some of the changed cells. It runs before the draft has the change.
 func (e *gridEditor) takeSample() {
 	for _, c := range e.change.Cells[:min(len(e.change.Cells), maxGridSample)] {
 		one := gridSample{Row: c.Row, To: e.fileText(c.Edit)}
@@ -653,8 +677,8 @@ func (e *gridEditor) takeSample() {
 
 var errNothingToUndo = badRequest("There is nothing to undo.")
 
-// undo undoes the change with the number, or one's own last if it is zero. A cell that
-// has been changed since is a conflict, and stays as it is.
+// undo reverts the change with the number, or the person's own last change if the number is zero. A
+// cell that was changed later keeps its text and becomes a conflict.
 func (e *gridEditor) undo(number int) error {
 	at := -1
 	for i, c := range e.kept.Changes {
@@ -690,7 +714,7 @@ func (e *gridEditor) undo(number int) error {
 	return nil
 }
 
-// edited is the text of the present edit of a cell, or nil.
+// edited returns the text of the current edit of a cell, or nil.
 func (e *gridEditor) edited(place importer.Edit) *string {
 	at, ok := e.of[place]
 	if !ok {

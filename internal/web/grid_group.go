@@ -15,11 +15,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// gridGroup is a problem that many rows share, with what corrects all of them.
+// gridGroup is a problem that many rows share, with its corrections.
 type gridGroup struct {
-	Key      string            `json:"key"`
-	Column   int               `json:"column"`
-	Header   string            `json:"header,omitempty"` // of a column that the sheet lacks
+	Key    string `json:"key"`
+	Column int    `json:"column"`
+	// Header is the header of a column that the sheet lacks.
+	Header   string            `json:"header,omitempty"`
 	Label    string            `json:"label"`
 	Value    string            `json:"value"`
 	Rule     string            `json:"rule"`
@@ -27,11 +28,12 @@ type gridGroup struct {
 	Rows     int               `json:"rows"`
 	Message  string            `json:"message"`
 	Fixes    []gridFix         `json:"fixes"`
-	Kind     string            `json:"kind"` // "value", "rule", "name" or "remark"
+	// Kind is "value", "rule", "name" or "remark".
+	Kind string `json:"kind"`
 }
 
-// gridFix corrects the rows of a group: all cells get one text, or each its own
-// first suggestion, or the rows are left out or filed in spite of a remark.
+// gridFix is a correction of the rows of a group. All cells get one text, or each gets its first
+// suggestion, or the rows are left out or filed despite a remark.
 type gridFix struct {
 	Label      string `json:"label"`
 	Text       string `json:"text,omitempty"`
@@ -43,23 +45,25 @@ type gridFix struct {
 // problemGroup is a group with its cells.
 type problemGroup struct {
 	gridGroup
-	rows  []int // numbers, in order
+	// rows are the sorted numbers of the rows.
+	rows  []int
 	cells []groupCell
 }
 
-// groupCell is a cell of a group, and what the rules suggest for it.
+// groupCell is a cell of a group, with the suggestions of the rules.
 type groupCell struct {
 	row, column int
-	// header is that of a column that the sheet lacks.
+	// header is the header of a column that the sheet lacks.
 	header  string
 	suggest []string
-	// remark is a text that speaks against filing and that a person can overrule, or empty.
+	// remark is a text that speaks against filing and that a person can overrule. Empty if there is
+	// none.
 	remark string
 }
 
 const maxGroups = 50
 
-// shownGroups are the groups that the grid lists.
+// shownGroups returns the groups that the grid lists.
 func shownGroups(all []*problemGroup) []gridGroup {
 	shown := make([]gridGroup, 0, min(len(all), maxGroups))
 	for _, g := range all[:min(len(all), maxGroups)] {
@@ -68,7 +72,7 @@ func shownGroups(all []*problemGroup) []gridGroup {
 	return shown
 }
 
-// problemPlace is what the problems of a group have in common.
+// problemPlace is the key of a group. All problems of a group share it.
 type problemPlace struct {
 	column   int
 	header   string
@@ -77,8 +81,8 @@ type problemPlace struct {
 	value    string
 }
 
-// groupProblems groups the problems of all rows by column, rule and value. The
-// largest group of errors comes first.
+// groupProblems groups the problems of all rows by column, rule and value. Errors come before
+// warnings, and large groups before small ones.
 func groupProblems(d *importer.DraftSheet) []*problemGroup {
 	columns := d.Columns()
 	byValue := make(map[problemPlace]*problemGroup)
@@ -110,14 +114,15 @@ func groupProblems(d *importer.DraftSheet) []*problemGroup {
 	}
 	slices.SortStableFunc(all, func(a, b *problemGroup) int {
 		if a.Severity != b.Severity {
-			return strings.Compare(string(a.Severity), string(b.Severity)) // errors before warnings
+			return strings.Compare(string(a.Severity), string(b.Severity))
 		}
 		return cmp.Compare(b.Rows, a.Rows)
 	})
 	return all
 }
 
-// problemPlaceOf is where a problem belongs; false for one that no group has.
+// problemPlaceOf returns the group key of a problem. The result is false if the problem belongs to
+// no group.
 func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
 	if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
 		return problemPlace{}, false
@@ -126,22 +131,23 @@ func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Pr
 	if p.ColumnIndex < 0 {
 		place.header = p.Column
 	}
-	if isRemark(p) { // dates of one column are one remark
+	// All dates of a column count as the same remark.
+	if isRemark(p) {
 		_, place.value, _ = strings.Cut(p.Remark, "=")
 	}
 	if isNameRule(p) {
 		place.value, place.column, place.header = "", -1, p.Column
-		return place, p.Confirm // the cell to confirm it in is the one to correct
+		// Only the problem of the cell that confirms the name belongs to the group.
+		return place, p.Confirm
 	}
 	return place, true
 }
 
-// isNameRule reports whether a problem is that of a name that differs at the
-// filing service.
+// isNameRule reports whether the problem is a name that differs at the filing service.
 func isNameRule(p *importer.Problem) bool { return p.Rule == filing.RecordRule+"name" }
 
-// isRemark reports whether a problem is a text that has no correction: a person
-// decides.
+// isRemark reports whether the problem is a text without a correction. A person has to decide about
+// it.
 func isRemark(p *importer.Problem) bool { return p.Remark != "" && len(p.Suggest) == 0 }
 
 func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problemPlace) *problemGroup {
@@ -163,10 +169,11 @@ func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problem
 	return g
 }
 
-// mergeSmall makes one group of the values of a column and rule that occur once
-// each, and of those of which each cell has a correction of its own.
+// mergeSmall merges groups of the same column and rule into one. It merges groups of one row, and
+// groups of rules whose cells need individual corrections.
 func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) []*problemGroup {
-	single := make(map[problemPlace]int) // how many values of one row a rule has
+	// single counts the mergeable groups per column and rule.
+	single := make(map[problemPlace]int)
 	rule := func(p problemPlace) problemPlace { p.value = ""; return p }
 	for _, p := range places {
 		if len(byValue[p].rows) == 1 || isOfEach(byValue[p].Rule) {
@@ -194,8 +201,8 @@ func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) [
 	return all
 }
 
-// ownValues are the rules whose cells are corrected each in its own way, by a part of their names.
-// Each has a title for its group and the label of the correction.
+// ownValues are the rules whose cells need individual corrections, identified by a part of the
+// rule's name. Each has a title for its group and the label of the correction.
 var ownValues = []struct{ part, title, fix string }{
 	{"zip", "not a ZIP code", "Add the leading zero to %s"},
 	{"postal", "not a ZIP code", "Add the leading zero to %s"},
@@ -204,7 +211,7 @@ var ownValues = []struct{ part, title, fix string }{
 	{"phone", "not a phone number", "Correct %s as suggested"},
 }
 
-// ruleTitle returns what is wrong with the values of a rule, and the label of the correction that
+// ruleTitle returns a title for the values that break a rule, and the label of the correction that
 // sets each cell to its own suggestion. own reports whether the rule is one of ownValues.
 func ruleTitle(rule string) (title, fix string, own bool) {
 	for _, v := range ownValues {
@@ -215,14 +222,14 @@ func ruleTitle(rule string) (title, fix string, own bool) {
 	return "values to fix", "Correct %s as suggested", false
 }
 
-// isOfEach reports whether the values of a rule are corrected each in its own way.
+// isOfEach reports whether the values of a rule need individual corrections.
 func isOfEach(rule string) bool {
 	title, _ := recordTitle(rule)
 	_, _, own := ruleTitle(rule)
 	return own || title != ""
 }
 
-// finish names a group and its corrections.
+// finish sets the label, the message and the corrections of a group.
 func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	slices.Sort(g.rows)
 	g.rows = slices.Compact(g.rows)
@@ -275,7 +282,8 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	}
 }
 
-// addDecisions adds the buttons for rows that the spreadsheet speaks against.
+// addDecisions adds the two decisions about rows with a remark: leave them out, or file them
+// anyway.
 func (g *problemGroup) addDecisions() {
 	if g.cells[0].remark != "" {
 		g.Fixes = append(g.Fixes, gridFix{Label: "Leave out " + text.Count(g.Rows, "row"), LeaveOut: true},
@@ -283,7 +291,7 @@ func (g *problemGroup) addDecisions() {
 	}
 }
 
-// suggested is how many cells have a suggestion.
+// suggested counts the cells that have a suggestion.
 func (g *problemGroup) suggested() (n int) {
 	for _, c := range g.cells {
 		if len(c.suggest) > 0 {
@@ -308,8 +316,8 @@ func confirmLabel(n int) string {
 	return fmt.Sprintf("Confirm all %s names", text.Number(n))
 }
 
-// recordTitle is the label and the message of a group of rows that each have a
-// message of their own, from the filing service or its record; "" for other rules.
+// recordTitle returns the label and the message of a group whose rows have individual messages,
+// from the filing service or its record. Both are empty for all other rules.
 func recordTitle(rule string) (title, message string) {
 	switch rule {
 	case filing.RecordRule + "name-confirmed":
@@ -332,7 +340,7 @@ func recordTitle(rule string) (title, message string) {
 	return "", ""
 }
 
-// emptyTitle is what is wrong with cells without a value.
+// emptyTitle returns the title of a problem of empty cells.
 func emptyTitle(rule string) string {
 	if rule == "cell.formula" {
 		return "formula without a result"
@@ -340,7 +348,7 @@ func emptyTitle(rule string) string {
 	return "missing"
 }
 
-// errNoGroup is returned for a group that is no longer there.
+// errNoGroup means that the group no longer exists.
 var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
 
 var (
@@ -353,7 +361,7 @@ var (
 		"Correct the cells in your own file, then upload it again.")
 )
 
-// bulkCells are the cells that a change of many sets.
+// bulkCells returns the cells that a bulk change sets.
 func (e *gridEditor) bulkCells(b *gridBulk) ([]gridCell, error) {
 	if utf8.RuneCountInString(b.Text) > maxBulkText || utf8.RuneCountInString(b.Replace) > maxBulkText {
 		return nil, errLongBulkText
@@ -373,8 +381,8 @@ func (e *gridEditor) bulkCells(b *gridBulk) ([]gridCell, error) {
 	return nil, errForm
 }
 
-// groupCells are the cells of a group with one of its corrections. With a text,
-// all of them get that.
+// groupCells returns the cells of a group with one of its corrections applied. If the request has a
+// text, all cells get that text.
 func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 	for _, g := range groupProblems(e.on) {
 		if g.Key != b.Group {
@@ -395,8 +403,8 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 	return nil, errNoGroup
 }
 
-// fixedCells are the cells of a group with a correction, in the chosen rows, or in all if chosen is
-// nil.
+// fixedCells returns the cells of a group with a correction applied. It is limited to the chosen
+// rows unless chosen is nil.
 func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]bool) (cells []gridCell) {
 	for _, c := range g.cells {
 		to := fix.Text
@@ -418,8 +426,8 @@ func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]boo
 	return cells
 }
 
-// cellAt is a cell of a request, by the index of its column; the header is that of one that
-// the sheet lacks.
+// cellAt returns a cell of a request by the index of its column. The header identifies a column
+// that the sheet lacks.
 func (e *gridEditor) cellAt(row, column int, header, text string) gridCell {
 	if c, ok := columnAt(e.on.Columns(), column); ok && c.Added {
 		column, header = -1, c.Header
@@ -427,9 +435,8 @@ func (e *gridEditor) cellAt(row, column int, header, text string) gridCell {
 	return gridCell{Row: row, Column: column, Header: header, Text: text}
 }
 
-// confirmedCells are the cells that confirm names that were reviewed. A row that
-// has another company or another name by now is a conflict: it names a company
-// that the person has not seen.
+// confirmedCells returns the cells that confirm the reviewed names. A row whose company or name has
+// changed since is a conflict, because the person has not seen the new company.
 func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cells []gridCell) {
 	shown := make(map[int]shownName, len(reviewed))
 	for _, n := range reviewed {
@@ -469,8 +476,8 @@ func rowSet(rows []int) map[int]bool {
 	return set
 }
 
-// bulkRows are the rows that a change of many cells is for: the chosen ones, or those that are
-// shown.
+// bulkRows returns the rows of a bulk change: the chosen rows, or all shown rows if none are
+// chosen.
 func (e *gridEditor) bulkRows(b *gridBulk) (rows []*importer.DraftRow) {
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
@@ -482,8 +489,8 @@ func (e *gridEditor) bulkRows(b *gridBulk) (rows []*importer.DraftRow) {
 	return rows
 }
 
-// replacedCells are the cells of a column that hold a text, with another in its
-// place. A column of -1 is every column that is not secret.
+// replacedCells returns the cells of a column in which a text was found, with the text replaced. A
+// column of -1 means every column that is not secret.
 func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 	if b.Find == "" && !b.Whole {
 		return nil, badRequest("Enter the text to find. Nothing was changed.")
@@ -522,7 +529,8 @@ func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(s
 		if i < len(masked) {
 			present = masked[i].Text
 			if present != r.Cells[i].Text {
-				continue // a part of it is hidden
+				// A part of the cell is masked.
+				continue
 			}
 		}
 		if to, found := replace(present); found && to != present {
@@ -534,8 +542,8 @@ func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(s
 	return cells
 }
 
-// replacer returns what becomes of a text, and whether it has what is searched
-// for.
+// replacer returns a function that replaces the search text. Its second result reports whether the
+// text was found.
 func replacer(b *gridBulk) func(string) (string, bool) {
 	if b.Whole {
 		return func(s string) (string, bool) { return b.Replace, strings.EqualFold(s, b.Find) }

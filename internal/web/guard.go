@@ -17,21 +17,19 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// guard refuses requests for unknown hosts and requests that another site made a
-// browser send. The server sets the security headers before it:
-// network.WithHeaders.
+// guard rejects requests for unknown hosts and requests that another site made a browser send. The
+// server sets the security headers before it, see network.WithHeaders.
 //
-// CrossOriginProtection refuses what Sec-Fetch-Site calls cross-site or
-// same-site, so that another port of this machine is refused too, and falls back
-// to comparing Origin with Host. A request that changes something and has
-// neither header does not come from a current browser: all of them send Origin
-// with a POST. Serving it is safe because it acts for no one unless it brings a
-// session cookie, and SameSite=Lax keeps browsers from adding that cookie to a
-// POST that another site starts.
+// CrossOriginProtection rejects requests that Sec-Fetch-Site calls cross-site or same-site. This
+// includes requests from another port of this machine. Without that header it compares Origin with
+// Host. All current browsers send Origin with a POST, so a changing request with neither header
+// does not come from one. Serving it is safe: it has no account unless it brings a session cookie,
+// and SameSite=Lax keeps browsers from adding the cookie to a POST that another site starts.
 func (s *Site) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	if s.Public != nil {
-		_ = origins.AddTrustedOrigin(s.Public.Scheme + "://" + s.Public.Host) // checked where the flag is read
+		// The flag's parser has already checked the URL.
+		_ = origins.AddTrustedOrigin(s.Public.Scheme + "://" + s.Public.Host)
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.showError(&request{site: s, w: w, r: r}, errOrigin)
@@ -46,8 +44,8 @@ func (s *Site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// allowedHost reports whether the site serves a host. On loopback another name means that a foreign
-// page pointed its name at this machine.
+// allowedHost reports whether the site serves a host. On loopback any other name means that a
+// foreign page pointed its name at this machine.
 func (s *Site) allowedHost(host string) bool {
 	if s.Public != nil && strings.EqualFold(host, s.Public.Host) {
 		return true
@@ -63,7 +61,7 @@ func (s *Site) allowedHost(host string) bool {
 	return !s.Local && s.Public == nil
 }
 
-// maxForm bounds the body of a form that holds no file: a page of corrections.
+// maxForm is the maximum size, in bytes, of a form without a file, such as a page of corrections.
 const maxForm = 4 << 20
 
 // answer authorizes a request and serves it.
@@ -81,8 +79,8 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve serves a route. It bounds how many files an account uploads at once, because an upload over
-// a slow connection may take minutes.
+// serve serves a route. It limits the concurrent uploads of an account, because an upload over a
+// slow connection may take minutes.
 func (s *Site) serve(rt route, v *request) error {
 	if rt.upload {
 		leave, ok := s.uploads.take(v.session.Account.ID)
@@ -93,7 +91,7 @@ func (s *Site) serve(rt route, v *request) error {
 	}
 	err := rt.serve(s, v)
 	if rt.upload || v.r.Method != http.MethodGet {
-		// The next page shows what this one changed.
+		// The next page must show this change, so its cached data is dropped.
 		s.actionFacts.Delete("")
 		s.figures.Delete(v.r.PathValue("batch"))
 		s.filings.Delete(v.r.PathValue("batch"))
@@ -117,13 +115,14 @@ func (v *request) loadSession() error {
 	return err
 }
 
-// isFor reports whether a route is for an account that is signed in.
+// isFor reports whether an account may use a route.
 func (rt route) isFor(a ledger.Account) bool {
 	return len(rt.may) == 0 || slices.ContainsFunc(rt.may, a.May)
 }
 
-// authorize loads the session and refuses what the reader has no role for. It runs
-// again after the body: a session may end while a slow body arrives.
+// authorize loads the session and rejects readers without a role for the route. It returns
+// errSignIn or errRole. It runs again after the body was read, because a session may end while a
+// slow body arrives.
 func (v *request) authorize() error {
 	switch err := v.loadSession(); {
 	case err != nil || v.asked.may == nil:
@@ -136,7 +135,7 @@ func (v *request) authorize() error {
 	return nil
 }
 
-// allowed reads the form of a request and refuses what is not valid.
+// allowed parses the form of a request and rejects invalid input.
 func (v *request) allowed(rt route) error {
 	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
 	if !clean(v.r.URL.Path) || !cleanValues(v.r.URL.Query()) {
@@ -146,7 +145,8 @@ func (v *request) allowed(rt route) error {
 		return nil
 	}
 	if rt.upload {
-		return nil // its handler reads the fields, then the file
+		// The handler reads the fields, then the file.
+		return nil
 	}
 	limit := int64(maxForm)
 	if !v.signedIn {
@@ -157,7 +157,8 @@ func (v *request) allowed(rt route) error {
 		return errForm
 	}
 	if rt.may == nil {
-		return nil // forms of the sign-in pages have no identifier
+		// The forms of the sign-in pages have no identifier.
+		return nil
 	}
 	if err := v.authorize(); err != nil {
 		return err
@@ -165,8 +166,7 @@ func (v *request) allowed(rt route) error {
 	return v.readOnce()
 }
 
-// clean reports whether a text is one that a database keeps: no browser sends
-// another.
+// clean reports whether the database can store a text. Browsers send no other texts.
 func clean(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func cleanValues(all url.Values) bool {
@@ -178,10 +178,10 @@ func cleanValues(all url.Values) bool {
 	return true
 }
 
-// maxOnce bounds the length of the identifier of a form.
+// maxOnce is the maximum length of a form's identifier in bytes.
 const maxOnce = 64
 
-// readOnce reads the identifier of a form.
+// readOnce reads the identifier of a form. It makes the change of a form happen once.
 func (v *request) readOnce() error {
 	if v.once = v.r.PostForm.Get("once"); len(v.once) > maxOnce {
 		return errForm
@@ -189,13 +189,14 @@ func (v *request) readOnce() error {
 	return nil
 }
 
-// seats bound what accounts keep going at once, each of them and all together:
-// every open connection costs memory for as long as it lasts.
+// seats limits concurrent operations, per account and in total, because every open connection takes
+// memory.
 type seats struct {
 	each, all int
 
-	mu    sync.Mutex
-	of    map[string]int // by account
+	mu sync.Mutex
+	// of counts the seats taken by each account.
+	of    map[string]int
 	taken int
 }
 
@@ -203,8 +204,8 @@ func newSeats(each, all int) *seats {
 	return &seats{each: each, all: all, of: make(map[string]int)}
 }
 
-// take takes a seat for an account, until it is left. It fails if the account has all
-// that it may have, or all are taken.
+// take takes a seat for an account until leave is called. It fails if the account or the site has
+// reached its limit.
 func (s *seats) take(account string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,14 +224,14 @@ func (s *seats) take(account string) (leave func(), ok bool) {
 	}, true
 }
 
-// How many files are on their way in at once.
+// These limit the concurrent uploads per account and in total.
 const uploadsEach, uploadsAll = 3, 30
 
 var errUploads = &httpError{http.StatusTooManyRequests, "Too many uploads at once",
 	"Nothing was saved. Wait until the other files have arrived, then upload this one again."}
 
-// Requests that are refused grow the audit log by at most so many events at once, and one
-// more in a while. The log of the server has each of them.
+// Rejected requests add at most maxTraces events to the audit log at once, and one more per
+// traceEvery. The server's log has all of them.
 const (
 	maxTraces  = 60
 	traceEvery = 10 * time.Second
@@ -238,8 +239,8 @@ const (
 
 func newTraceLimit() *rate.Limiter { return rate.NewLimiter(rate.Every(traceEvery), maxTraces) }
 
-// keepTrace records an event in the audit log, as far as a limit allows it. The request is
-// answered even if that fails.
+// keepTrace records an event in the audit log if the limit allows it. A failure is only logged, so
+// that the request is still answered.
 func (s *Site) keepTrace(ctx context.Context, limit *rate.Limiter, a ledger.AuditEvent) {
 	if !limit.Allow() {
 		return
@@ -249,7 +250,7 @@ func (s *Site) keepTrace(ctx context.Context, limit *rate.Limiter, a ledger.Audi
 	}
 }
 
-// denials are the reasons for which a request is refused before it is served.
+// denials are the reasons for rejecting a request before it is served.
 var denials = map[*httpError]string{
 	errSignIn: "no session",
 	errRole:   "role",
@@ -263,7 +264,7 @@ var denials = map[*httpError]string{
 	errUploads:  "too many uploads",
 }
 
-// route returns the pattern that a request matches, never its path, which may be
+// route returns the pattern that a request matches. It never returns the path, which may be
 // confidential.
 func (v *request) route() string {
 	pattern := v.r.Pattern
@@ -276,9 +277,8 @@ func (v *request) route() string {
 	return pattern
 }
 
-// recordDenied records a request that a response refuses for lack of permission. A
-// page that is requested without a session is not recorded: it leads to the sign-in
-// page.
+// recordDenied records a request that was rejected for lack of permission. It ignores pages
+// requested without a session, because they lead to the sign-in page.
 func (s *Site) recordDenied(v *request, t *httpError) {
 	reason, ok := denials[t]
 	if !ok || (t == errSignIn && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead)) {
@@ -287,11 +287,12 @@ func (s *Site) recordDenied(v *request, t *httpError) {
 	s.recordDenial(v, reason)
 }
 
-// recordDenial logs why a request was refused, and adds an audit event of a reader
-// who is signed in.
+// recordDenial logs why a request was rejected. If the reader is signed in, it also adds an audit
+// event.
 func (s *Site) recordDenial(v *request, reason string) {
 	if !v.signedIn {
-		_ = v.loadSession() // a request that is refused early may have a session
+		// A request that is rejected early may still have a session.
+		_ = v.loadSession()
 	}
 	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
@@ -300,19 +301,20 @@ func (s *Site) recordDenial(v *request, reason string) {
 	}
 }
 
-// recordFailedSignIn logs a proof that did not sign in, and adds an audit event.
+// recordFailedSignIn logs a failed sign-in and adds an audit event.
 func (s *Site) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
 	s.Log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
 	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }
 
-// logAct logs an audit event: accounts by their IDs, no notes, and of the objects
-// only accounts and exports. The others may contain text that people entered.
+// logAct logs an audit event. It logs accounts by their IDs, omits notes, and names objects only
+// for accounts and exports. Other texts may contain text that people entered.
 func (s *Site) logAct(a ledger.AuditEvent) {
 	line := []any{"what", a.What, "account", s.accountID(a.By), "address", a.From}
 	switch object := s.accountID(a.Of); {
 	case a.What == "denied", a.What == "sign-in-failed":
-		return // they have a line of their own already
+		// These events are logged elsewhere.
+		return
 	case object != "":
 		line = append(line, "object", object)
 	case a.What == "download", a.What == "dashboard":
@@ -321,7 +323,7 @@ func (s *Site) logAct(a ledger.AuditEvent) {
 	s.Log.Info("audit event", line...)
 }
 
-// accountID returns the id of the account with a name, or empty if no account has it.
+// accountID returns the ID of the account with a name, or "" if no account has it.
 func (s *Site) accountID(name string) string {
 	if name == "" {
 		return ""

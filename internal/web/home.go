@@ -21,7 +21,7 @@ var homeRoutes = []route{
 	{pattern: "GET /{$}", may: self, serve: (*Site).home},
 }
 
-// homePage is the first page: what needs action, and the batches.
+// homePage is the first page. It lists the actions and the batches.
 type homePage struct {
 	Templates []filing.Product
 	Uploads   []ledger.Upload
@@ -29,29 +29,37 @@ type homePage struct {
 	Batches   []listedBatch
 	Filter    batchFilter
 	Tabs      tabs
-	Clients   []string // that there are to choose from
-	Any       bool     // there is a batch at all
-	Starred   bool     // a cost of the table is an estimate
-	Partial   bool     // a cost of the table lacks a state fee
-	Pager     pager
-	MaxUpload int64 // MiB
+	// Clients are the choices of the filter.
+	Clients []string
+	// Any reports whether there are any batches, regardless of the filter.
+	Any bool
+	// Starred reports whether a cost of the table is an estimate.
+	Starred bool
+	// Partial reports whether a cost of the table lacks a state fee.
+	Partial bool
+	Pager   pager
+	// MaxUpload is the maximum size of an upload in MiB.
+	MaxUpload int64
 }
 
-// listedBatch is a batch in the table of home.
+// listedBatch is a row of the table of batches.
 type listedBatch struct {
 	ledger.Batch
 	batchStatus
 	Stack   stack
 	Charged money.Cost
-	Cost    money.Cost // charged, reserved and still needed
+	// Cost is the sum of charged, reserved and upcoming costs.
+	Cost    money.Cost
 	Changed time.Time
 }
 
 // batchFilter is the filter of the batches.
 type batchFilter struct {
-	Show   string // "", "mine" or "action"
+	// Show is "", "mine" or "action".
+	Show   string
 	Client string
-	Search string // in the file's name and the batch's ID
+	// Search is searched for in the file names and the IDs of the batches.
+	Search string
 }
 
 // batchShows are the tabs of the table of batches.
@@ -66,15 +74,15 @@ func (v *request) batchFilter() batchFilter {
 	}
 }
 
-// path is the address of the table with the filter and another tab.
+// path returns the address of the table with the filter and another tab.
 func (f batchFilter) path(show string) string {
 	return address("/", "show", show, "client", f.Client, "q", f.Search) + "#batches"
 }
 
-// Filtered reports whether the filter leaves batches out.
+// Filtered reports whether the filter may hide batches.
 func (f batchFilter) Filtered() bool { return f != batchFilter{} }
 
-// matches reports whether a batch passes all but the tab.
+// matches reports whether a batch matches the search. It ignores the tab and the client.
 func (f batchFilter) matches(b ledger.Batch) bool {
 	return f.Search == "" || strings.HasPrefix(b.ID, f.Search) ||
 		strings.Contains(strings.ToLower(b.File), strings.ToLower(f.Search))
@@ -82,7 +90,8 @@ func (f batchFilter) matches(b ledger.Batch) bool {
 
 func (s *Site) home(v *request) error {
 	if !v.session.Account.HasRole() {
-		return v.redirect("/sessions") // the page of those who see nothing else
+		// An account without a role sees only its sessions.
+		return v.redirect("/sessions")
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20, Filter: v.batchFilter()}
 	var batches []ledger.Batch
@@ -91,8 +100,8 @@ func (s *Site) home(v *request) error {
 		load(&p.Actions)(s.listActions(v)),
 		load(&batches)(s.Ledger.Batches(v.ctx())),
 		load(&p.Clients)(s.Ledger.Companies().Clients(v.ctx(), "", listedClients)))
-	// A batch that is not open stands among the uploads, and one of corrections in
-	// the batch that it corrected.
+	// Batches that are not open are listed as uploads, and corrections as part of the batch that
+	// they correct.
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open })
 	p.Any = len(batches) > 0
 	if err == nil && s.asksForSetup(v, len(p.Uploads), len(batches)) {
@@ -104,7 +113,7 @@ func (s *Site) home(v *request) error {
 	return v.show("home.html", "Home", p)
 }
 
-// listBatches adds the batches that the filter asks for.
+// listBatches adds the batches that match the filter.
 func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) error {
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !p.Filter.matches(b) })
 	if p.Filter.Client != "" {
@@ -183,10 +192,10 @@ func (s *Site) listedBatch(v *request, b ledger.Batch, facts actionFacts) (liste
 
 const batchesOnPage = 25
 
-// listedClients is how many clients the filter lists; the search finds all.
+// listedClients is the maximum number of clients in the filter. The search finds all of them.
 const listedClients = 200
 
-// stack is a bar of the results of rows.
+// stack is a bar chart of the results of rows.
 type stack struct {
 	Label string
 	Parts []stackPart
@@ -197,7 +206,7 @@ type stackPart struct {
 	X, Width float64
 }
 
-// stackOf draws the results of a batch's rows.
+// stackOf returns the bar chart of a batch's rows.
 func stackOf(label string, c ledger.Counts) stack {
 	s := stack{Label: label}
 	total := c.Total()
@@ -216,8 +225,8 @@ func stackOf(label string, c ledger.Counts) stack {
 	return s
 }
 
-// shortCost prints a cost for a column of a table: "$325.00*" for an estimate,
-// "$25.00+" where a state fee is not known. The page explains the marks.
+// shortCost formats a cost for a table column: "$325.00*" for an estimate, and "$25.00+" if a state
+// fee is missing. The page explains the marks.
 func shortCost(c money.Cost) string {
 	switch {
 	case c.IsUnknown():
@@ -228,36 +237,47 @@ func shortCost(c money.Cost) string {
 	return c.Amount.Dollars()
 }
 
-// action is something that a person has to do, with the one button for it.
+// action is a task for a person, with one button.
 type action struct {
-	Class  string // its tone
-	Text   string // what waits, with its number
-	Note   string // of which batch, or what follows from it
+	// Class is the CSS class.
+	Class string
+	// Text describes the task, with the number of rows.
+	Text string
+	// Note names the batch or the consequence.
+	Note   string
 	Button string
-	Path   string // where the button leads
-	Post   bool   // the button sends a form
-	Batch  string // "" where it is of none, or of several
+	// Path is the target of the button.
+	Path string
+	// Post reports whether the button sends a form.
+	Post bool
+	// Batch is the ID of the batch, or "" if the action concerns none or several.
+	Batch string
 }
 
-// actionFacts is what the actions of every reader are made from.
+// actionFacts is the data behind the actions of all readers.
 type actionFacts struct {
-	at      map[string]ledger.BatchAttention
-	batches []ledger.Batch // the open ones of which something waits, and those that wait for approval
+	at map[string]ledger.BatchAttention
+	// batches are the open batches that need attention or wait for approval.
+	batches []ledger.Batch
 	fleet   fleetFacts
-	rows    int        // ready, in open batches; counted only where funds are short or no one sends them
-	queued  money.Cost // what they cost
-	short   int        // rows that wait for funds
+	// rows counts the ready rows of open batches. Counted only if funds are short or no worker is
+	// running.
+	rows int
+	// queued is the cost of those rows.
+	queued money.Cost
+	// short counts the rows that wait for funds.
+	short   int
 	faults  []schedule.Problem
 	backups backupFacts
 }
 
-// actionsMax bounds how long the facts are kept: every page shows them.
+// actionsMax is the maximum time that the facts are cached. Every page shows them.
 const actionsMax = 10 * time.Second
 
-// actionsTTL returns how long facts are kept by how long they took to load.
+// actionsTTL returns how long facts are cached, given the time it took to load them.
 func actionsTTL(took time.Duration) time.Duration { return min(sharedTTL(took), actionsMax) }
 
-// loadActionFacts loads what the actions are made from.
+// loadActionFacts loads the data for the actions.
 func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 	var all []ledger.Batch
 	err = errors.Join(
@@ -279,12 +299,12 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 	return f, err
 }
 
-// sends reports whether a process is alive that sends orders.
+// sends reports whether a live process sends orders.
 func (f *fleetFacts) sends() bool {
 	return slices.ContainsFunc(f.processes, func(p ledger.Process) bool { return p.Alive && p.Places })
 }
 
-// listActions lists the actions that the reader has a role for, the most urgent first.
+// listActions returns the actions that the reader has a role for, the most urgent first.
 func (s *Site) listActions(v *request) ([]action, error) {
 	if !v.session.Account.HasRole() {
 		return nil, nil
@@ -302,11 +322,11 @@ func (s *Site) listActions(v *request) ([]action, error) {
 		f.uncertainActions(v), f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), err
 }
 
-// restoredSteps says how to end the check of a ledger that went back in time.
+// restoredSteps are the instructions for ending the check of a ledger that went back in time.
 const restoredSteps = "Submit the spreadsheets of that time again, then run importer resolve restored on the server " +
 	"and follow its steps."
 
-// haltActions are for what stops every batch and only an operator can end.
+// haltActions returns an action for a halt of all batches that only an operator can end.
 func (f *actionFacts) haltActions(v *request) []action {
 	if !v.may(ledger.Operator) {
 		return nil
@@ -323,7 +343,7 @@ func (f *actionFacts) haltActions(v *request) []action {
 	return []action{a}
 }
 
-// workerActions are for rows that no process sends.
+// workerActions returns an action if rows wait and no worker is running.
 func (f *actionFacts) workerActions(v *request) []action {
 	if f.rows == 0 || f.fleet.sends() || !v.may(ledger.Operator) && !v.may(ledger.Preparer) {
 		return nil
@@ -337,7 +357,7 @@ func (f *actionFacts) workerActions(v *request) []action {
 	}}
 }
 
-// scheduleActions are for schedules that do not file what they should.
+// scheduleActions returns an action for each schedule that leaves rows out or would file nothing.
 func (f *actionFacts) scheduleActions(v *request) (all []action) {
 	if !v.may(ledger.Operator) && !v.may(ledger.Preparer) {
 		return nil
@@ -353,7 +373,7 @@ func (f *actionFacts) scheduleActions(v *request) (all []action) {
 	return all
 }
 
-// fundsActions are for rows that the balance does not cover.
+// fundsActions returns an action if the balance does not cover all rows.
 func (f *actionFacts) fundsActions(v *request) []action {
 	halted := f.fleet.halted.Reason == filing.HaltFunds
 	if f.short == 0 && (!halted || f.rows == 0) {
@@ -374,8 +394,7 @@ func (f *actionFacts) fundsActions(v *request) []action {
 	return []action{a}
 }
 
-// approvalActions are for the batches, and the raised costs, that the reader may
-// approve.
+// approvalActions returns an action for each batch or raised cost that the reader may approve.
 func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err error) {
 	if !v.may(ledger.Approver) {
 		return nil, nil
@@ -408,7 +427,7 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 	return all, nil
 }
 
-// uncertainActions are for rows that only a person can resolve.
+// uncertainActions returns an action if there are rows that only a person can resolve.
 func (f *actionFacts) uncertainActions(v *request) []action {
 	n, in, batch, file := 0, 0, "", ""
 	for _, b := range f.batches {
@@ -429,7 +448,7 @@ func (f *actionFacts) uncertainActions(v *request) []action {
 	return []action{a}
 }
 
-// rowActions are for rows that a correction helps, and for filings that stopped.
+// rowActions returns the actions for rows that need a correction, and for filings that stopped.
 func (f *actionFacts) rowActions(v *request) (all []action) {
 	for _, b := range f.batches {
 		at := f.at[b.ID]

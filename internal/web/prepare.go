@@ -23,17 +23,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// quoted is the cost summary of a prepared batch, as the ledger keeps it with its
+// quoted is the cost summary of a prepared batch, in the form that the ledger stores with its
 // upload.
 type quoted struct {
 	pricing.BatchQuote `json:"sum"`
 
-	Plan    string   `json:"plan"`              // identifies what was quoted: approval is for exactly this
-	Problem string   `json:"trouble,omitempty"` // why there is none
-	Notes   []string `json:"notes,omitempty"`   // about the spreadsheet
-	Bought  []int    `json:"bought,omitempty"`  // the rows that were bought before, or that a subscription covers
+	// Plan identifies the quoted rows and costs. An approval covers exactly these.
+	Plan string `json:"plan"`
+	// Problem is the reason if the cost could not be computed.
+	Problem string `json:"trouble,omitempty"`
+	// Notes are remarks about the spreadsheet.
+	Notes []string `json:"notes,omitempty"`
+	// Bought are the rows that were bought before or that a subscription covers.
+	Bought []int `json:"bought,omitempty"`
 
-	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
+	// Standing are the remarks about subscriptions and earlier purchases. They are also part of
+	// Notes.
+	Standing []string `json:"-"`
 }
 
 func quoteOf(u ledger.Upload) (*quoted, error) {
@@ -47,37 +53,44 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	return q, nil
 }
 
-// prepareQueue reads uploads into prepared batches and quotes them, in the
-// background. Everything it has is in the ledger: if this process ends, the next
-// one that is asked for the upload starts again.
+// prepareQueue reads uploads into prepared batches and quotes them in the background. Its results
+// are in the ledger. If this process ends, the next process that serves the upload starts again.
 type prepareQueue struct {
 	site    *Site
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	room    chan struct{}      // sheets are read a few at a time
-	batches singleflight.Group // by batch: two uploads may make the same one
+	// room limits the number of sheets that are read at once.
+	room chan struct{}
+	// batches is keyed by batch, because two uploads may make the same batch.
+	batches singleflight.Group
 
-	surveys   *cache.Cache[string, *importer.Survey] // by upload and version
-	companies *cache.Cache[string, companyAnswer]    // by reference
+	// surveys is keyed by upload and version.
+	surveys *cache.Cache[string, *importer.Survey]
+	// companies is keyed by the reference to the company.
+	companies *cache.Cache[string, companyAnswer]
 
-	mu              sync.Mutex
-	of              map[string]*preparation // by upload
-	pendingRestarts map[string]*time.Timer  // uploads that were changed a moment ago
+	mu sync.Mutex
+	// of is keyed by upload.
+	of map[string]*preparation
+	// pendingRestarts are the timers of recently changed uploads.
+	pendingRestarts map[string]*time.Timer
 }
 
 // preparation is the preparation of one version of an upload.
 type preparation struct {
-	version  int
-	progress atomic.Value // a progress
+	version int
+	// progress holds a value of type progress.
+	progress atomic.Value
 	done     chan struct{}
-	err      error           // once it is done
-	ctx      context.Context // of the look-ups: they end when the upload is changed
-	cancel   context.CancelFunc
+	// err is set when done is closed.
+	err error
+	// ctx is the context of the look-ups. It ends when the upload is changed.
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
-// progress is how far a preparation has come: the rows of the stage that are done, of how
-// many. The total is 0 while it is not known.
+// progress counts the processed rows of a stage. The total is zero if unknown.
 type progress struct {
 	stage       stage
 	done, total int
@@ -97,7 +110,7 @@ func (now *preparation) enter(at stage, done, total int) {
 	now.progress.Store(progress{at, done, total})
 }
 
-// stage is what a preparation does.
+// stage is a stage of a preparation.
 type stage string
 
 const (
@@ -110,13 +123,13 @@ const (
 const (
 	readAtOnce = 2
 	maxSurveys = 200
-	// answerTTL is how long an answer about a company counts, and maxAnswers is how many are
-	// kept: while an upload is being edited, no company is asked for twice.
+	// answerTTL is how long an answer about a company is cached, and maxAnswers how many are
+	// cached. They prevent repeated look-ups while an upload is being edited.
 	answerTTL  = 10 * time.Minute
 	maxAnswers = 50_000
-	// restartDelay is how long an upload stays unchanged before it is prepared again.
+	// restartDelay is the delay between the last change of an upload and its preparation.
 	restartDelay = time.Second
-	// learnEvery is how often the grid learns what was looked up.
+	// learnEvery is the interval at which the grid gets newly looked-up companies.
 	learnEvery = 2 * time.Second
 )
 
@@ -148,8 +161,8 @@ func (p *prepareQueue) close() {
 	p.running.Wait()
 }
 
-// prepare starts to prepare an upload, or returns the preparation that runs. It
-// returns nil for a prepared upload.
+// prepare starts to prepare an upload, or returns the running preparation. It returns nil if the
+// upload is already prepared.
 func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
@@ -176,14 +189,16 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.of[u.ID] == now { // no later one has begun
+		// A newer preparation may have replaced this one.
+		if p.of[u.ID] == now {
 			delete(p.of, u.ID)
 		}
 	})
 	return now
 }
 
-// forget lets an upload be prepared again, and its companies be asked for again.
+// forget drops the state of an upload's preparation, so that it starts again, and the cached
+// answers about companies.
 func (p *prepareQueue) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,8 +206,8 @@ func (p *prepareQueue) forget(id string) {
 	p.companies = newCompanyAnswers()
 }
 
-// scheduleRestart drops the preparation of a changed upload, and starts another one when no
-// change followed for restartDelay.
+// scheduleRestart cancels the preparation of a changed upload. It starts a new one after
+// restartDelay without another change.
 func (p *prepareQueue) scheduleRestart(upload, batch string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +247,7 @@ func (p *prepareQueue) prepareIfIdle(u ledger.Upload) {
 	}
 }
 
-// current returns the preparation of an upload that runs or has failed, or nil.
+// current returns the running or failed preparation of an upload, or nil.
 func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,8 +257,8 @@ func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	return nil
 }
 
-// wait waits for the preparation of an upload, but no longer than patience, and returns the
-// upload as it is then.
+// wait waits for the preparation of an upload, at most for patience. It returns the upload in its
+// state afterwards.
 func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.Duration) (ledger.Upload, error) {
 	now := p.prepare(u)
 	if now == nil {
@@ -264,7 +279,7 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Another upload with the same rows may drop the batch that both share.
+	// Another upload with the same rows may drop the batch that both share. Retry then.
 	for {
 		if err := p.once(ctx, u, now); !errors.Is(err, ledger.ErrNotPrepared) {
 			return err
@@ -272,8 +287,8 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 	}
 }
 
-// once prepares a version of an upload. It returns ErrNotPrepared where its batch was
-// dropped for another upload meanwhile.
+// once prepares a version of an upload. It returns ErrNotPrepared if another upload has dropped its
+// batch.
 func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparation) error {
 	now.enter(stageReads, 0, 0)
 	batch, notes, err := p.read(ctx, u, now)
@@ -286,7 +301,8 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if now.ctx.Err() != nil { // it was changed meanwhile
+	// A change of the upload cancels now.ctx. Drop the outdated batch.
+	if now.ctx.Err() != nil {
 		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
 	}
 	body, err := json.Marshal(q)
@@ -296,14 +312,13 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	p.site.learnCompanies(ctx, u)
 	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
-		// It was changed or deleted in the meantime: no one needs this version.
+		// The upload was changed or deleted during the preparation. This version is obsolete.
 		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
 	}
 	return err
 }
 
-// read records the rows of an upload as a prepared batch. The notes are those on all of
-// it.
+// read records the rows of an upload as a prepared batch. The notes concern the whole spreadsheet.
 func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 	now *preparation) (batch string, notes []string, err error) {
 	total := 0
@@ -330,7 +345,8 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 			case recorded.Created:
 				return im.Notes(), p.site.Ledger.PrepareBatch(ctx, batch)
 			}
-			// It was recorded before, and its rows were not gone through.
+			// The batch existed already, so Record did not read the rows. Check reads them for the
+			// notes.
 			_, err = im.Check(ctx, func(importer.Problem) error { return nil })
 			return im.Notes(), err
 		})
@@ -340,7 +356,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 	return batch, notes, err
 }
 
-// quote quotes a prepared batch. A failure is part of the result, in Problem.
+// quote quotes a prepared batch. An error is returned in Problem.
 func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 	o.Ledger, o.Prices, o.Concurrency, o.Secret = s.Ledger, s.Ask, s.Concurrency, s.Settings.HookKey
 	var q quoted
@@ -359,7 +375,7 @@ func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted
 	return q
 }
 
-// lookUpAndQuote quotes a prepared batch after its companies were looked up.
+// lookUpAndQuote looks up the companies of a prepared batch, then quotes it.
 func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
 	client, err := p.site.Service()
 	if err != nil {
@@ -382,19 +398,20 @@ func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *prepar
 	})
 }
 
-// cachedRecords are the filing service's records. A company that was asked for a moment
-// ago is not asked for again. Only what is asked for waits for the throttle.
+// cachedRecords caches the filing service's records. Only real requests wait for the throttle.
 type cachedRecords struct {
 	jobs.Records
 
-	throttle  jobs.Throttle // nil for none
+	// throttle is nil if requests are unlimited.
+	throttle  jobs.Throttle
 	companies *cache.Cache[string, companyAnswer]
 }
 
-// companyAnswer is an answer about a company.
+// companyAnswer is a cached answer about a company.
 type companyAnswer struct {
 	company filing.Company
-	err     error // that it does not exist
+	// err is filingapi.ErrNotFound or nil.
+	err error
 }
 
 // Company returns the record of a company.
@@ -418,7 +435,7 @@ func (r *cachedRecords) Company(ctx context.Context, ref string) (filing.Company
 	return a.company, a.err
 }
 
-// User returns a user.
+// User returns the record of a user.
 func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, error) {
 	if err := r.wait(ctx); err != nil {
 		return filing.User{}, err
@@ -433,8 +450,8 @@ func (r *cachedRecords) wait(ctx context.Context) error {
 	return r.throttle.Wait(ctx)
 }
 
-// readUpload calls read with the content of an upload and the options by which it is read.
-// It waits until a spreadsheet may be read, or returns sheet.ErrBusy.
+// readUpload calls read with the content and the options of an upload. It waits until a spreadsheet
+// may be read, or returns sheet.ErrBusy.
 func (s *Site) readUpload(ctx context.Context, u ledger.Upload,
 	read func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
@@ -453,7 +470,7 @@ func (s *Site) readUpload(ctx context.Context, u ledger.Upload,
 	return read(content, o)
 }
 
-// survey returns how an upload was understood. It is cached: people open an upload
+// survey returns the importer's survey of an upload. It is cached, because people open an upload
 // many times while they correct it.
 func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
 	return p.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
@@ -466,7 +483,7 @@ func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.S
 		})
 }
 
-// understands checks the column mapping of an upload.
+// understands returns an error if the importer rejects the options of an upload.
 func (s *Site) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)

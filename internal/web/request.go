@@ -18,14 +18,17 @@ import (
 
 // request is an HTTP request with its route and session.
 type request struct {
-	site     *Site
-	asked    route // what is asked for
+	site *Site
+	// asked is the requested route.
+	asked    route
 	w        http.ResponseWriter
 	r        *http.Request
 	signedIn bool
 	session  ledger.Session
-	secret   string // the session's
-	once     string // of the form that was sent: what it does is done once
+	// secret is the secret of the session.
+	secret string
+	// once is the identifier of the submitted form. Its change is made once.
+	once string
 }
 
 func (v *request) ctx() context.Context { return v.r.Context() }
@@ -34,12 +37,13 @@ func (v *request) who() string { return v.session.Account.Name }
 
 func (v *request) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
 
-// withAudit returns the context for the change of a form: made once, and recorded.
+// withAudit returns a context for the change of a form. With it the change is made once, and
+// recorded in the audit log.
 func (v *request) withAudit(what, of, note string) context.Context {
 	return ledger.WithAudit(v.ctx(), v.act(v.once, what, of, note))
 }
 
-// act is an audit event of the reader. An event with an id is recorded once.
+// act returns an audit event of the reader. An event with an ID is recorded once.
 func (v *request) act(id, what, of, note string) ledger.AuditEvent {
 	return ledger.AuditEvent{
 		ID:   id,
@@ -51,7 +55,7 @@ func (v *request) act(id, what, of, note string) ledger.AuditEvent {
 	}
 }
 
-// record records what the reader did, if the ledger has no change to record it with.
+// record adds an audit event of the reader. Use it if the ledger is not changed otherwise.
 func (v *request) record(id, what, of, note string) error {
 	return v.site.Ledger.AuditLog().Record(v.ctx(), v.act(id, what, of, note))
 }
@@ -61,18 +65,24 @@ func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
 
 // page is the data of every template.
 type page struct {
-	Title   string
-	Nav     []navItem
-	Actions []action // that the reader has to take
-	Search  string   // what was searched for
+	Title string
+	Nav   []navItem
+	// Actions are the actions that the reader can take.
+	Actions []action
+	// Search is the text of the search field.
+	Search  string
 	Account ledger.Account
 	Flash   *flashMessage
-	Mode    string // "test" or "live"
-	Version string // empty for strangers
+	// Mode is "test" or "live".
+	Mode string
+	// Version is empty if the reader is not signed in.
+	Version string
 	Data    any
 	May     may
-	Setup   bool  // whether it says that there is no filing service
-	Uploads int64 // the largest file in bytes that the reader may upload, or 0
+	// Setup reports whether the page warns that no filing service is set up.
+	Setup bool
+	// Uploads is the maximum size of an upload in bytes, or zero if the reader may not upload.
+	Uploads int64
 }
 
 type navItem struct {
@@ -80,11 +90,12 @@ type navItem struct {
 	Current    bool
 }
 
-// may is what the reader is allowed to do; pages leave out the rest.
+// may has the permissions of the reader. Pages hide everything else.
 type may struct{ Prepare, Approve, Operate, Audit bool }
 
-// flashMessage is shown once, at the top of a page.
-type flashMessage struct{ Kind, Text string } // Kind: ok, note, warn or bad
+// flashMessage is a message at the top of the next page. It is shown once. Kind is "ok", "note",
+// "warn" or "bad".
+type flashMessage struct{ Kind, Text string }
 
 // show writes a page.
 func (v *request) show(name, title string, data any) error {
@@ -126,8 +137,8 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 	return nil
 }
 
-// sections are the pages that lead to all others, with the beginnings of the paths
-// that belong to them.
+// sections are the main pages of the navigation, with the prefixes of the paths that belong to
+// them.
 var sections = []struct {
 	path, name string
 	of         []string
@@ -140,7 +151,7 @@ var sections = []struct {
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
 }
 
-// nav lists the sections.
+// nav returns the sections for the navigation.
 func (v *request) nav() (all []navItem) {
 	if !v.session.Account.HasRole() {
 		return nil
@@ -156,16 +167,16 @@ func (v *request) nav() (all []navItem) {
 	return all
 }
 
-// Names of cookies. What is said once travels in one of them: it is shown as
-// text, to the browser that it was given to.
+// These are the names of cookies. The message of the next page travels in a cookie. The page
+// escapes it, and only the browser that has the cookie sees it.
 const (
 	sessionCookie = "session"
 	flashCookie   = "said"
 )
 
-// cookieName keeps cookies of an encrypted site from being set by any other.
-// Cookies know no ports: on loopback the port is in the name, so that two pages
-// of one machine do not sign each other out.
+// cookieName returns the full name of a cookie. The prefix __Host- keeps other sites from setting
+// cookies of an encrypted site. Cookies ignore ports, so on loopback the port is in the name, and
+// two servers on one machine do not sign each other out.
 func (s *Site) cookieName(name string) string {
 	switch {
 	case s.TLS:
@@ -200,7 +211,7 @@ func (v *request) flash(kind, format string, args ...any) {
 	}
 }
 
-// done leads to a page that says that a change was made, or returns the error of the change.
+// done leads to a page with a success message, or returns the error of the change.
 func (v *request) done(err error, path, format string, args ...any) error {
 	if err != nil {
 		return err
@@ -229,8 +240,8 @@ func (v *request) flashed() *flashMessage {
 	return said
 }
 
-// extendDeadline gives the response more time than other pages have. Look-ups at the filing service
-// and downloads may take minutes.
+// extendDeadline extends the deadline of the response. Look-ups at the filing service and downloads
+// may take minutes.
 func (v *request) extendDeadline() error {
 	err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute))
 	if err != nil {
@@ -241,7 +252,8 @@ func (v *request) extendDeadline() error {
 
 // redirect sends the browser to another page of this site.
 func (v *request) redirect(path string) error {
-	if v.byScript() { // it would load the next page itself, and the reader would not see its message
+	// A redirect would make the script load the page, and the message would be lost.
+	if v.byScript() {
 		v.w.Header().Set("Location", path)
 		v.w.WriteHeader(http.StatusCreated)
 		return nil
@@ -250,7 +262,8 @@ func (v *request) redirect(path string) error {
 	return nil
 }
 
-// load returns a function that stores a result in a field of a page and returns the error with it.
+// load returns a function that stores a result in a field of a page and returns the error of the
+// result.
 func load[T any](into *T) func(T, error) error {
 	return func(found T, err error) error {
 		*into = found
@@ -258,8 +271,8 @@ func load[T any](into *T) func(T, error) error {
 	}
 }
 
-// address returns the address of a page. pairs are the names and values of its query; empty values
-// are left out.
+// address returns the address of a page. pairs are the names and values of its query. Empty values
+// are omitted.
 func address(path string, pairs ...string) string {
 	query := make(url.Values)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -273,13 +286,13 @@ func address(path string, pairs ...string) string {
 	return path + "?" + query.Encode()
 }
 
-// firstOf returns the first n of all, and whether there are more.
+// firstOf returns the first n elements, and whether there are more.
 func firstOf[T any](all []T, n int) (first []T, more bool) {
 	return all[:min(len(all), n)], len(all) > n
 }
 
-// paged cuts the page that the address asks for out of a list that is short
-// enough to be read whole.
+// paged returns the page of a list that the address selects. The list must be short enough to load
+// as a whole.
 func paged[T any](v *request, all []T, size int) (pager, []T) {
 	n, _ := strconv.Atoi(v.r.URL.Query().Get("page"))
 	last := max(0, (len(all)-1)/size)

@@ -7,17 +7,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// route is a page, or what a form of it does. The table of them decides who may
-// ask for what; the tests that ask without a right are made from it.
+// route is a page or a form. The table of routes decides which roles may request it. Tests derive
+// the unauthorized requests from it.
 type route struct {
 	pattern string
-	may     []ledger.Role // any of them; see the sets below
-	serve   func(*Site, *request) error
-	upload  bool // the body holds a file, which its handler reads
-	json    bool // requests and answers are JSON, errors too
+	// may are the roles, any of which is sufficient. See the sets below.
+	may   []ledger.Role
+	serve func(*Site, *request) error
+	// upload reports whether the body has a file, which the handler reads.
+	upload bool
+	// json reports whether requests, answers and errors are JSON.
+	json bool
 }
 
-// Who may do what. Accounts without a role reach only their own settings.
+// These are the sets of roles. Accounts without a role reach only their own settings.
 var (
 	anyone   []ledger.Role     // signed in or not
 	self     = []ledger.Role{} // everyone signed in, with a role or without: sessions, security
@@ -30,23 +33,24 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
-// ofBatch, ofUpload, ofSchedule and ofAccount serve a route about the batch, the upload, the
-// schedule or the account that its path names.
+// ofBatch, ofUpload, ofSchedule and ofAccount make a handler for the batch, the upload, the
+// schedule or the account that the path names.
 var (
 	ofBatch    = of((*Site).findBatch)
 	ofUpload   = of((*Site).findUpload)
 	ofSchedule = of((*Site).findSchedule)
 	ofAccount  = of((*Site).findAccount)
-	// ofUnchanged is ofUpload for a form, which changes the version that it was made from.
+	// ofUnchanged is ofUpload for a form. The form fails if the upload has changed since it was
+	// shown.
 	ofUnchanged = of((*Site).findUnchanged)
 )
 
-// ofReader is ofAccount for the reader's own account.
+// ofReader makes a handler for the reader's own account.
 func ofReader(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
 	return func(s *Site, v *request) error { return serve(s, v, v.session.Account) }
 }
 
-// of returns a function that makes handlers of what find finds.
+// of returns a function that makes a handler for the object that find returns.
 func of[T any](find func(*Site, *request) (T, error)) func(func(*Site, *request, T) error) func(*Site, *request) error {
 	return func(serve func(*Site, *request, T) error) func(*Site, *request) error {
 		return func(s *Site, v *request) error {
@@ -63,7 +67,7 @@ var routes = slices.Concat(signInRoutes, securityRoutes, homeRoutes, sheetRoutes
 	scheduleFormRoutes, settingsRoutes, accountRoutes, balanceRoutes, batchRoutes, approvalRoutes, rowRoutes,
 	downloadRoutes, uncertainRoutes, companyRoutes, chargeRoutes)
 
-// mux serves the table.
+// mux returns the handler of all routes.
 func (s *Site) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range routes {

@@ -33,30 +33,36 @@ type rowPage struct {
 	Events     []ledger.Event
 	Documents  []ledger.Document
 	Entries    []ledger.Entry
-	More       bool   // there are more entries than are shown
-	Prev, Next string // the rows beside it; "" at an end
-	// Company is the page of its company. It is empty while the company is not known.
-	Company   string
-	Corrected string // the page of the correction whose result is shown; "" if there is none
-	Pending   string // the page of a correction that is not approved
+	// More reports whether there are more entries than shown.
+	More bool
+	// Prev and Next are the addresses of the adjacent rows. Empty if there is none.
+	Prev, Next string
+	// Company is the address of the company's page. Empty if the company is not known yet.
+	Company string
+	// Corrected is the address of the correction whose result is shown. Empty if there is none.
+	Corrected string
+	// Pending is the address of a correction that is not approved yet. Empty if there is none.
+	Pending string
 }
 
-// fact is something that the row was read as.
+// fact is a value that the importer read from the row.
 type fact struct{ Name, Text string }
 
-// filedAt is the filing date as a moment, or zero if the filing service gave something else.
+// filedAt returns the filing date as a time. It returns zero if the filing service's text is not a
+// date.
 func filedAt(i ledger.Item) time.Time {
 	at, _ := time.Parse(time.RFC3339, i.FilingDate)
 	return at
 }
 
-// exceptionOf is what stops a filing, or zero if the code is not known.
+// exceptionOf returns the exception that stopped a filing, or the zero value if the code is
+// unknown.
 func exceptionOf(code int) filing.Exception {
 	e, _ := filing.ExceptionOf(code)
 	return e
 }
 
-// timeTaken is how long the filing service took to answer, or empty if it did not.
+// timeTaken returns how long the filing service took to answer, or "" if it did not answer.
 func timeTaken(a ledger.Attempt) string {
 	if a.Supposed || a.EndedAt.IsZero() {
 		return ""
@@ -67,7 +73,7 @@ func timeTaken(a ledger.Attempt) string {
 	return report.Spell(a.EndedAt.Sub(a.StartedAt))
 }
 
-// stateWords is a state in words, with its CSS class.
+// stateWords are a state in words and its CSS class.
 type stateWords struct{ Text, Class string }
 
 var eventStates = map[ledger.EventState]stateWords{
@@ -79,14 +85,14 @@ var eventStates = map[ledger.EventState]stateWords{
 	ledger.EventUnreadable: {"unreadable", "rejected"},
 }
 
-// rowCost is an amount of a row and its name.
+// rowCost is an amount of a row and its label.
 type rowCost struct {
 	Name string
 	money.Cost
 }
 
-// costOf returns what a row costs: the expected cost while its order can still be sent, and what
-// was charged once nothing more of it is sent.
+// costOf returns the cost of a row. It is the expected cost while the order can still be sent, and
+// the charged amount afterwards.
 func costOf(r ledger.Row) rowCost {
 	switch r.Result {
 	case filing.Placing, filing.Uncertain:
@@ -142,20 +148,21 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
 }
 
-// addCorrection adds where the row was corrected, and what it was before.
+// addCorrection adds the addresses of the row's correction and of a pending correction.
 func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) (err error) {
 	if c := row.Correction; c != nil {
 		p.Corrected = fmt.Sprintf("/batches/%s/rows/%d", c.Batch, c.Number)
 	}
 	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: p.Batch.ID, Number: row.Number})
 	if pending != "" {
-		p.Pending = "/batches/" + pending // leads to its draft or its approval
+		// The address leads to the draft or to the approval.
+		p.Pending = "/batches/" + pending
 	}
 	return err
 }
 
-// rowBeside returns the address of the row before or after another, or empty at an end. Lines between
-// them may not be rows.
+// rowBeside returns the address of the previous or the next row, or "" if there is none. It skips
+// lines that are not rows.
 func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
 	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1, Uncounted: true}
 	if step < 0 {
@@ -171,7 +178,7 @@ func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, 
 	return fmt.Sprintf("/batches/%s/rows/%d", b.ID, rows[0].Number), nil
 }
 
-// understood is what a row was read as.
+// understood lists the values that the importer read from a row.
 func understood(row ledger.Row) []fact {
 	r := row.Request
 	if r == nil {
@@ -197,7 +204,7 @@ func understood(row ledger.Row) []fact {
 	return facts
 }
 
-// attemptTones are the looks of attempts by what came of them; others are refused.
+// attemptTones are the CSS classes of attempts by their answers. All other answers are rejections.
 var attemptTones = map[filing.AnswerKind]string{
 	filing.Accepted: "placed", filing.Unreadable: "uncertain", filing.NoAnswer: "uncertain",
 	filing.ServerError: "uncertain",
@@ -206,8 +213,7 @@ var attemptTones = map[filing.AnswerKind]string{
 
 func toneOf(a ledger.Attempt) string { return cmp.Or(attemptTones[a.Class], "rejected") }
 
-// legibleBody is the body of an event for a reader, without Social Security
-// numbers.
+// legibleBody formats the body of an event for a reader. It masks Social Security numbers.
 func legibleBody(body []byte) string {
 	body = filing.HideSSNsInBody(body)
 	var pretty bytes.Buffer
@@ -219,11 +225,13 @@ func legibleBody(body []byte) string {
 
 // rowList is a page of a batch's rows.
 type rowList struct {
-	Base    string // the page that it stands on
-	Show    string
-	Search  string
-	Tabs    tabs
-	Columns []string // the headers
+	// Base is the address of the page that has the list.
+	Base   string
+	Show   string
+	Search string
+	Tabs   tabs
+	// Columns are the headers.
+	Columns []string
 	Rows    []listedRow
 	Pager   pager
 }
@@ -238,9 +246,11 @@ type tab struct {
 	Count             int
 	Current           bool
 
-	Show    string // names it where its count follows the rows
+	// Show identifies a tab whose count is updated live.
+	Show    string
 	Follows bool
-	Hidden  bool // until there are some
+	// Hidden reports whether the tab is hidden while its count is zero.
+	Hidden bool
 }
 
 type pager struct {
@@ -248,20 +258,24 @@ type pager struct {
 	Newer, Older    string
 }
 
-// listedRow is a row as a list shows it.
+// listedRow is a row in a list.
 type listedRow struct {
 	ledger.Row
-	Cells  []listedCell
-	Absent []absence // faults of cells that the sheet has no column for
-	Text   string    // what happened and what to do
-	Name   string    // the company, as far as the sheet tells it
+	Cells []listedCell
+	// Absent are the problems of columns that the sheet lacks.
+	Absent []absence
+	// Text describes the result and the next step.
+	Text string
+	// Name is the company's name or reference in the sheet. Empty if the sheet has neither.
+	Name   string
 	Orders []string
 }
 
 type listedCell struct {
-	Text    string
-	Header  string
-	Field   string // what its column was read as; empty if it was not used
+	Text   string
+	Header string
+	// Field is the field that the column was mapped to. Empty if the column is not used.
+	Field   string
 	Letter  string
 	Secret  bool
 	Fault   string
@@ -272,7 +286,7 @@ type absence struct{ Header, Fault string }
 
 const rowsOnPage = 50
 
-// rowShow is a part of a batch's rows that has a tab.
+// rowShow is a tab of a batch's rows.
 type rowShow struct {
 	name, title string
 	query       ledger.RowQuery
@@ -292,7 +306,7 @@ var shows = []rowShow{
 	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
 }
 
-// listRows reads the rows that the address asks for.
+// listRows loads the rows that the address selects.
 func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowList, error) {
 	ask := v.r.URL.Query()
 	list := &rowList{
@@ -310,12 +324,13 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 	}
 	q := shows[at].query
 	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
-	q.Limit = rowsOnPage + 1 // one more shows whether there are more
+	q.Limit = rowsOnPage + 1 // one more row shows whether another page follows
 	q.After, _ = strconv.Atoi(ask.Get("after"))
-	from, _ := strconv.Atoi(ask.Get("from")) // rows before this page, only shown
+	from, _ := strconv.Atoi(ask.Get("from")) // the number of rows before this page, for display
 	from = max(0, from)
 	var rows []ledger.Row
-	if list.Search != "" || list.count() > 0 { // to find that there are none takes as long as to read them all
+	// Skip the query if the tab is empty. It would read all rows to find none.
+	if list.Search != "" || list.count() > 0 {
 		var err error
 		if rows, _, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
 			return nil, err
@@ -333,8 +348,7 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 	switch {
 	case list.Search == "":
 		list.Pager.Total = list.count()
-	// how many are found is known where the last of them is; to count the
-	// others takes as long as to find them
+	// The total is known on the last page. Counting earlier takes as long as finding all rows.
 	case !more:
 		list.Pager.Total = list.Pager.To
 	}
@@ -347,7 +361,7 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 	return list, nil
 }
 
-// count is how many rows the present tab has.
+// count returns the number of rows of the current tab.
 func (l *rowList) count() int {
 	for _, t := range l.Tabs.Tabs {
 		if t.Current {
@@ -365,7 +379,7 @@ func (l *rowList) path(show string, after, from int) string {
 	return address(l.Base, pairs...) + "#rows"
 }
 
-// tallyOf counts the rows of the parts that their results tell, by the part's name.
+// tallyOf counts the rows of the tabs that select rows by result, keyed by the name of the tab.
 func tallyOf(counts ledger.Counts) map[string]int {
 	tally := map[string]int{"": counts.Total()}
 	for _, one := range shows {
@@ -376,8 +390,8 @@ func tallyOf(counts ledger.Counts) map[string]int {
 	return tally
 }
 
-// tabs counts the parts that there are. Those of a batch that is placed follow it
-// from there on: one that is empty may fill.
+// tabs adds the tabs and their counts. It omits empty tabs, except for a submitted batch, whose
+// counts are updated live.
 func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
 	l.Tabs.Label = "Rows by result"
 	tally := tallyOf(counts)
@@ -413,7 +427,7 @@ func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts
 	return nil
 }
 
-// listed is a row as a list, or its own page, shows it.
+// listed returns a row for a list or for its page.
 func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	cells, err := sheet.DecodeCells(r.Cells)
 	if err != nil {
@@ -461,7 +475,7 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	return row, nil
 }
 
-// nameFields are those by which a person knows a company, the best first.
+// nameFields are the fields by which a person recognizes a company, the best first.
 var nameFields = []string{"company.legalName", "companyId"}
 
 // Stopped reports whether a filing of the row stopped with an exception.
@@ -469,5 +483,5 @@ func (r listedRow) Stopped() bool {
 	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.Exception != 0 })
 }
 
-// secretField is the service's field of Social Security numbers.
+// secretField is the filing service's field for a Social Security number.
 const secretField = "ein.responsiblePartySsn"

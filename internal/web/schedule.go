@@ -37,9 +37,12 @@ var scheduleRoutes = []route{
 // listedSchedule is a schedule in the list of schedules.
 type listedSchedule struct {
 	schedule.Summary
-	Words  string // when it runs
-	Broken string // why its company list cannot be filed
-	// Problem is what keeps its next run from filing rows. It is nil if nothing does, and for a long list.
+	// Words describes when the schedule runs.
+	Words string
+	// Broken is the reason why its company list cannot be filed. Empty if it can.
+	Broken string
+	// Problem is the reason why the next run files no rows. Nil if there is no problem, or if the
+	// company list is long.
 	Problem *schedule.Problem
 	Last    *listedRun
 }
@@ -47,12 +50,15 @@ type listedSchedule struct {
 // listedRun is a run of a schedule.
 type listedRun struct {
 	ledger.Run
-	Day    season.Date // that it is for
+	// Day is the day that the run is for.
+	Day    season.Date
 	ByHand bool
 	State  string
-	Class  string // the look of the state
-	Stack  stack  // of its batch
-	Plan   *schedule.Plan
+	// Class is the CSS class of the state.
+	Class string
+	// Stack is the bar chart of its batch.
+	Stack stack
+	Plan  *schedule.Plan
 }
 
 func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
@@ -109,7 +115,7 @@ func (s *Site) loadListedSchedule(ctx context.Context, se ledger.Schedule) (list
 	return listed, err
 }
 
-// loadListedRun adds the results of its batch to a run.
+// loadListedRun loads the state of a run's batch.
 func (s *Site) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, error) {
 	listed := listedRun{Run: f}
 	var err error
@@ -143,31 +149,38 @@ func (s *Site) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, erro
 
 // schedulePage is the page of a schedule.
 type schedulePage struct {
-	Season   ledger.Schedule
-	Options  schedule.Options
-	Next     []season.Run
-	Broken   string // why its company list cannot be filed
-	Plan     *schedule.Plan
-	Problem  *schedule.Problem // of that plan, or nil
-	OnDemand bool              // the plan is calculated when the reader asks for it
+	Season  ledger.Schedule
+	Options schedule.Options
+	Next    []season.Run
+	// Broken is the reason why its company list cannot be filed. Empty if it can.
+	Broken string
+	Plan   *schedule.Plan
+	// Problem is the problem of that plan, or nil.
+	Problem *schedule.Problem
+	// OnDemand reports whether the plan is computed only if the reader asks for it.
+	OnDemand bool
 	Runs     []listedRun
 	Pager    pager
-	List     *companyListErrors // of the present version
-	Refused  *companyListErrors // of one that was rejected
-	MiB      int64
+	// List has the errors of the current company list.
+	List *companyListErrors
+	// Refused has the errors of a company list that was just rejected.
+	Refused *companyListErrors
+	MiB     int64
 }
 
 // companyListErrors are the errors of a company list.
 type companyListErrors struct {
-	File     string
-	Text     string // why it was rejected, or empty if it was accepted
-	Tally    importer.Tally
-	Problems []importer.Problem // the first
+	File string
+	// Text is the reason for the rejection. Empty if the list was accepted.
+	Text  string
+	Tally importer.Tally
+	// Problems are the first problems.
+	Problems []importer.Problem
 	More     int
 	Notes    []string
 }
 
-// shownProblems is how many problems of a company list are shown.
+// shownProblems is the maximum number of problems that the page shows.
 const shownProblems = 50
 
 func errorsOf(file string, r *schedule.CompanyList, err error) *companyListErrors {
@@ -190,8 +203,8 @@ func (s *Site) schedulePage(v *request, se ledger.Schedule) error { return s.sho
 
 const runsOnPage = 10
 
-// showSchedule shows a schedule; refused is the company list that was just
-// rejected.
+// showSchedule shows a schedule. refused has the errors of a company list that was just rejected,
+// or is nil.
 func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
 	p := &schedulePage{Season: se, Refused: refused, MiB: s.MaxUpload >> 20}
@@ -221,11 +234,11 @@ func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyList
 	return v.showStatus(status, "schedule.html", se.Name, p)
 }
 
-// plannedRows is the size up to which the plan of a company list is calculated
-// without being asked for.
+// plannedRows is the maximum number of rows of a company list whose plan is computed on every
+// visit.
 const plannedRows = 5000
 
-// loadNext loads the next runs of a schedule, and the plan of the first.
+// loadNext loads the next runs of a schedule and the plan of the first run.
 func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
 	roster, err := s.Seasons.LoadCompanyList(ctx, p.Season)
 	if err == nil {
@@ -253,7 +266,8 @@ func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) (err error
 	if paused {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
-	if se.Paused != paused { // again would move the time from which it counts
+	// Pausing or resuming twice would reset the time from which runs count.
+	if se.Paused != paused {
 		err = s.Ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
 	}
 	return v.done(err, schedulePath(se.Name), "%s", said)
@@ -264,10 +278,10 @@ func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {
 	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
-// replaceCompanyList gives a schedule another version of its company list, and
-// says how many rows changed.
+// replaceCompanyList replaces the company list of a schedule and reports how many rows changed.
 func (s *Site) replaceCompanyList(v *request) error {
-	file, err := v.file(s.MaxUpload) // first: a refused upload learns nothing else
+	// Read the file first, so that a rejected request learns nothing about the schedule.
+	file, err := v.file(s.MaxUpload)
 	if err != nil {
 		return err
 	}
@@ -298,17 +312,20 @@ func (s *Site) replaceCompanyList(v *request) error {
 		file.name, count(done.CompanyList.Tally.Ready, "row"), done.Added, done.Removed)
 }
 
-// runPreview is a run by hand that waits to be confirmed.
+// runPreview is a manual run that waits for confirmation.
 type runPreview struct {
 	schedule.Preview
 	Season ledger.Schedule
-	Waits  bool   // its batch waits for approval
-	Look   string // identifies the plan that is shown
-	Why    string // why it cannot run now
+	// Waits reports whether the batch of the run will wait for approval.
+	Waits bool
+	// Look identifies the shown plan.
+	Look string
+	// Why is the reason why it cannot run now. Empty if it can.
+	Why string
 }
 
-// describeRun identifies what a run by hand would order: the confirmation is for
-// exactly this.
+// describeRun returns a text that identifies the orders of a manual run. A confirmation covers
+// exactly these.
 func describeRun(r schedule.Preview) string {
 	if r.Plan == nil {
 		return ""
@@ -350,7 +367,7 @@ func (s *Site) showRunPreview(v *request, se ledger.Schedule) error {
 	return v.show("run-schedule.html", "Run "+se.Name+" now", p)
 }
 
-// runSchedule runs a schedule by hand, if its plan is still the one that was shown.
+// runSchedule runs a schedule manually if its plan has not changed since it was shown.
 func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	p, err := s.previewRun(v, se)
 	if err != nil {
@@ -367,7 +384,7 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 			"The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
 			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
-	// A run that has begun is finished even if the browser leaves.
+	// A run that has started finishes even if the browser disconnects.
 	f, err := s.Seasons.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
@@ -381,7 +398,7 @@ func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
 	return v.done(err, runPath(se.Name, f), "The schedule ran. The orders are being placed.")
 }
 
-// runPath is the page of the results of a run.
+// runPath returns the address of the results of a run.
 func runPath(name string, f ledger.Run) string {
 	if f.Batch == "" {
 		return schedulePath(name)
@@ -391,7 +408,7 @@ func runPath(name string, f ledger.Run) string {
 
 // calendarAsk is the filter of the calendar.
 type calendarAsk struct {
-	// Season is the name of a schedule, and State a state. They are empty for all.
+	// Season is the name of a schedule, and State a state. Empty selects all.
 	Season   string
 	State    filing.State
 	From, To season.Date
@@ -400,7 +417,7 @@ type calendarAsk struct {
 	Today season.Date
 }
 
-// longestSpan is how many days a calendar may have.
+// longestSpan is the maximum length of a calendar in days.
 const longestSpan = 3 * 366
 
 func (v *request) calendarAsk() (calendarAsk, error) {
@@ -433,16 +450,19 @@ func (a calendarAsk) path(page string) string {
 
 // calendarPage is the calendar with a filter.
 type calendarPage struct {
-	Ask     calendarAsk
-	Seasons []ledger.Schedule // that there are to choose from
-	States  []filing.State    // that have a company
-	Broken  map[string]string
-	Due     []schedule.CalendarEntry // of the span
-	Rest    []schedule.CalendarEntry
-	Tabs    tabs
-	Lines   []calendarLine
-	Pager   pager
-	CSV     string
+	Ask calendarAsk
+	// Seasons are the choices of the filter.
+	Seasons []ledger.Schedule
+	// States are the states of the companies.
+	States []filing.State
+	Broken map[string]string
+	// Due are the reports that are due in the period.
+	Due   []schedule.CalendarEntry
+	Rest  []schedule.CalendarEntry
+	Tabs  tabs
+	Lines []calendarLine
+	Pager pager
+	CSV   string
 }
 
 func (s *Site) calendar(v *request, a calendarAsk) (*calendarPage, error) {
@@ -490,7 +510,7 @@ type calendarLine struct {
 	Status dueStatus
 }
 
-// dueStatus says whether a due report is covered, placed or being placed.
+// dueStatus is the state of a due report, such as covered, placed or placing.
 type dueStatus struct {
 	Text, Class, Path string
 }
@@ -546,7 +566,7 @@ func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, 
 	return dueStatus{"Not ordered yet", "ready", ""}
 }
 
-// calendarFile sends the calendar as CSV: the due reports first, then the rest.
+// calendarFile sends the calendar as CSV. Due reports come before the rest.
 func (s *Site) calendarFile(v *request) error {
 	a, err := v.calendarAsk()
 	if err != nil {
@@ -573,7 +593,7 @@ func (s *Site) calendarFile(v *request) error {
 	})
 }
 
-// dateElement is a day of the calendar: the same in every zone.
+// dateElement returns a date as HTML. It is the same in every zone.
 func dateElement(d season.Date) template.HTML {
 	if d.IsZero() {
 		return "–"

@@ -30,19 +30,23 @@ var scheduleFormRoutes = []route{
 	{pattern: "POST /seasons", may: operator, serve: (*Site).addSchedule, upload: true},
 }
 
-// scheduleForm is the form of a new schedule: the input, and its errors.
+// scheduleForm is the form of a new schedule, with its input and errors.
 type scheduleForm struct {
-	Form     url.Values
-	Errors   map[string]string  // by the field's name
-	List     *companyListErrors // of the company list
+	Form url.Values
+	// Errors maps names of fields to their errors.
+	Errors map[string]string
+	// List has the errors of the company list.
+	List     *companyListErrors
 	Products []filing.Product
 	States   []filing.State
 	Years    []choice
 	Months   []choice
 	Zones    []string
-	Second   bool   // a second person approves each batch, whatever it costs
-	Policy   string // the approval policy, where it covers some batches alone; "" otherwise
-	MiB      int64
+	// Second reports whether a second person approves every batch, regardless of its cost.
+	Second bool
+	// Policy describes the approval policy if it covers only some batches. Empty otherwise.
+	Policy string
+	MiB    int64
 }
 
 type choice struct{ Value, Name string }
@@ -53,7 +57,7 @@ var zones = []string{
 	"America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
 }
 
-// zonesWith are the zones to choose from if zone is the present one.
+// zonesWith returns the time zones to choose from, including the current one.
 func zonesWith(zone string) []string {
 	if slices.Contains(zones, zone) {
 		return zones
@@ -99,13 +103,13 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 	return e, nil
 }
 
-// Is reports whether a choice was made.
+// Is reports whether a field has a value.
 func (e *scheduleForm) Is(name, value string) bool { return e.Form.Get(name) == value }
 
 // Get returns the input of a field.
 func (e *scheduleForm) Get(name string) string { return e.Form.Get(name) }
 
-// Field returns the data of the template field: one of the form's fields.
+// Field returns the data of the template "field" for a field of the form.
 func (e *scheduleForm) Field(name, label, hint string) any {
 	return struct{ Name, Label, Value, Hint, Error string }{name, label, e.Get(name), hint, e.Errors[name]}
 }
@@ -118,7 +122,7 @@ func (s *Site) showScheduleForm(v *request) error {
 	return v.show("schedule-form.html", "New schedule", e)
 }
 
-// nameOfList is a schedule's name from that of its company list: florida-llcs for
+// nameOfList derives a schedule's name from the file name of its company list: florida-llcs for
 // "Florida LLCs.xlsx".
 func nameOfList(file string) string {
 	name := strings.ToLower(strings.TrimSuffix(file, filepath.Ext(file)))
@@ -127,8 +131,8 @@ func nameOfList(file string) string {
 	}), "-")
 }
 
-// options reads the form, and sets the errors of the fields that are typed. The choices of its lists
-// are checked when the schedule is added.
+// options parses the form and sets the errors of the typed fields. The fields with a list of
+// choices are checked when the schedule is added.
 func (e *scheduleForm) options() schedule.Options {
 	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
 	o := schedule.Options{
@@ -146,7 +150,7 @@ func (e *scheduleForm) options() schedule.Options {
 		}
 		return o
 	}
-	month, _ := strconv.Atoi(text("month")) // 0 for every month
+	month, _ := strconv.Atoi(text("month")) // zero means every month
 	day, _ := strconv.Atoi(text("day"))
 	if o.At = strconv.Itoa(day); month != 0 {
 		o.At = fmt.Sprintf("%02d-%02d", month, day)
@@ -157,14 +161,13 @@ func (e *scheduleForm) options() schedule.Options {
 	return o
 }
 
-// addSchedule adds a schedule, or shows its form again with the errors of its
-// fields; then nothing was saved.
+// addSchedule adds a schedule. If a field has an error, it saves nothing and shows the form again.
 func (s *Site) addSchedule(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	var unchosen *httpError
 	switch {
 	case errors.As(err, &unchosen) && unchosen.Status == http.StatusUnprocessableEntity && v.r.PostForm != nil:
-		// The rest of the form is there.
+		// All other fields are present.
 	case err != nil:
 		return err
 	default:
@@ -188,7 +191,8 @@ func (s *Site) addSchedule(v *request) error {
 	}
 	if unchosen != nil {
 		e.Errors["file"] = "Choose the company list."
-	} else if len(e.Errors) == 0 { // else the file would be read for nothing
+		// Do not read the file if other fields have errors.
+	} else if len(e.Errors) == 0 {
 		ask.File = file.name
 		if ask.Content, err = io.ReadAll(file); err != nil {
 			return file.readError(err)
@@ -232,13 +236,13 @@ func (s *Site) addSchedule(v *request) error {
 	return v.done(nil, schedulePath(ask.Name), "%s", said)
 }
 
-// showScheduleErrors shows the form again.
+// showScheduleErrors shows the form again with its errors.
 func (v *request) showScheduleErrors(e *scheduleForm) error {
 	return v.showStatus(http.StatusUnprocessableEntity, "schedule-form.html", "New schedule", e)
 }
 
-// findMapping returns the saved column mapping for the headers of a company list,
-// to be kept with the schedule.
+// findMapping returns the saved column mapping for the headers of a company list. The schedule
+// keeps a copy of it.
 func (s *Site) findMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
@@ -248,7 +252,8 @@ func (s *Site) findMapping(v *request, e schedule.NewSchedule) (map[string]strin
 		importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
 	leave()
 	if err != nil {
-		return nil, nil // reading the company list says why
+		// schedule.Add returns the error of the company list.
+		return nil, nil
 	}
 	m, err := s.Ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {

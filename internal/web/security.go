@@ -22,22 +22,24 @@ var securityRoutes = []route{
 	{pattern: "POST /sign-in/passkey", may: anyone, serve: (*Site).passkeySignIn},
 }
 
-// freshLife is how long after a sign-in someone may change how they sign in.
+// freshLife is how long after a sign-in a person may change the ways to sign in.
 const freshLife = 10 * time.Minute
 
 var errNotFresh = &httpError{http.StatusForbidden, "Sign in again first",
 	"To change how you sign in, sign out and sign in again. Nothing was changed."}
 
-// fresh reports whether the person signed in a short while ago.
+// fresh reports whether the person signed in less than freshLife ago.
 func (s *Site) fresh(v *request) bool { return s.Ledger.Now().Sub(v.session.CreatedAt) < freshLife }
 
-// securityPage shows how a person signs in, and the newest events of the account.
+// securityPage shows the ways to sign in and the newest events of the account.
 type securityPage struct {
-	Account    ledger.Account
-	Fresh      bool
-	Passkeys   []ledger.Passkey
-	NoPasskeys string // why none can be added here; empty if they can
-	Provider   string // its host; empty for none
+	Account  ledger.Account
+	Fresh    bool
+	Passkeys []ledger.Passkey
+	// NoPasskeys is the reason why passkeys are not available here. Empty if they are.
+	NoPasskeys string
+	// Provider is the host of the sign-in provider. Empty if none is configured.
+	Provider   string
 	Identities []ledger.Identity
 	Acts       []ledger.AuditEvent
 }
@@ -72,7 +74,8 @@ func (s *Site) challengeEnroll(v *request) error {
 	return s.challenge(v, ledger.FlowEnroll, o.ID, c, err)
 }
 
-// enrollment is for someone who may add a passkey now, at this address.
+// enrollment returns the passkeys and the owner if the person may add a passkey now, at this
+// address. Otherwise it returns errNotFresh, errManaged or errNoPasskeys.
 func (s *Site) enrollment(v *request) (*signin.Passkeys, signin.Owner, error) {
 	a := v.session.Account
 	o := signin.Owner{ID: a.ID, Name: a.Name}
@@ -136,8 +139,7 @@ func (s *Site) removePasskey(v *request) error {
 	return v.done(err, "/security", "The passkey is removed. Your other sessions have ended.")
 }
 
-// notifyOwner notifies the owner of an account and the firm of a change in how it
-// signs in.
+// notifyOwner notifies the owner of an account and the firm that the ways to sign in have changed.
 func (s *Site) notifyOwner(v *request, what string) error {
 	n := ledger.Notification{
 		Kind:    ledger.NotifyAccess,
@@ -152,8 +154,8 @@ func (s *Site) notifyOwner(v *request, what string) error {
 	return err
 }
 
-// Families of browsers and systems by what stands in User-Agent, the first that
-// does: most browsers name others behind their own name.
+// These are the families of browsers and systems by a mark in User-Agent. The first match wins,
+// because most browsers also name other browsers after their own name.
 var (
 	browserFamilies = []struct{ mark, name string }{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"},
@@ -165,8 +167,8 @@ var (
 	}
 )
 
-// agent is the family of the visitor's browser, in words. Nothing else of what
-// the browser says of itself is kept.
+// agent returns the family of the visitor's browser and system in words. The rest of User-Agent is
+// not stored.
 func (v *request) agent() string {
 	said := v.r.UserAgent()
 	name := "Unknown browser"
@@ -191,9 +193,8 @@ var (
 		"No one was signed in. The passkey may have been removed, or belongs to another site. Sign in another way."}
 )
 
-// passkeys are those of the address that people type: --public-url, or localhost
-// on this machine. Other names that the server answers to are no one's. It returns
-// errNoPasskeys.
+// passkeys returns the passkeys for the address that people use: --public-url, or localhost on this
+// machine. At all other addresses it returns errNoPasskeys.
 func (s *Site) passkeys(v *request) (*signin.Passkeys, error) {
 	at := s.Public
 	if host := (&url.URL{Host: v.r.Host}).Hostname(); at == nil && host == "localhost" {
@@ -211,12 +212,13 @@ func (s *Site) passkeys(v *request) (*signin.Passkeys, error) {
 
 // passkeyState is the state of a challenge between two requests.
 type passkeyState struct {
-	Account string // whose passkey has to answer; empty for anybody's
+	// Account is the ID of the account whose passkey has to answer. Empty if any passkey may.
+	Account string
 	State   string
 	Begun   time.Time
 }
 
-// challenge gives the page's script what the browser needs.
+// challenge stores the state of a challenge and sends its options to the page's script.
 func (s *Site) challenge(v *request, kind ledger.FlowKind, account string, c signin.Challenge, err error) error {
 	if err != nil {
 		return err
@@ -229,8 +231,8 @@ func (s *Site) challenge(v *request, kind ledger.FlowKind, account string, c sig
 	return nil
 }
 
-// answered takes the challenge that this browser answers, for one account or for
-// anybody.
+// answered ends the challenge that this browser answers, and returns its state. It returns errFlow
+// if the challenge was made for another account. An empty account stands for any passkey.
 func (s *Site) answered(v *request, kind ledger.FlowKind, account string) (kept passkeyState, err error) {
 	if err = s.endFlow(v, kind, &kept); err == nil && kept.Account != account {
 		err = errFlow
@@ -238,7 +240,7 @@ func (s *Site) answered(v *request, kind ledger.FlowKind, account string) (kept 
 	return kept, err
 }
 
-// beginFlow has the browser keep the state of a flow, sealed.
+// beginFlow stores the sealed state of a flow in a cookie.
 func (s *Site) beginFlow(v *request, kind ledger.FlowKind, state any) error {
 	data, err := json.Marshal(state)
 	if err != nil {
@@ -251,8 +253,8 @@ func (s *Site) beginFlow(v *request, kind ledger.FlowKind, state any) error {
 	return err
 }
 
-// endFlow reads the state of the flow that this browser has begun, and has the browser
-// forget it.
+// endFlow reads the state of a flow from its cookie and deletes the cookie. It returns errFlow if
+// there is no valid state.
 func (s *Site) endFlow(v *request, kind ledger.FlowKind, state any) error {
 	cookie, err := v.r.Cookie(s.cookieName(flowCookie(kind)))
 	if err != nil {
@@ -269,7 +271,7 @@ func (s *Site) endFlow(v *request, kind ledger.FlowKind, state any) error {
 	return json.Unmarshal([]byte(data), state)
 }
 
-// flowCookie is the name of the cookie of a flow.
+// flowCookie returns the name of the cookie of a flow.
 func flowCookie(kind ledger.FlowKind) string { return "flow-" + string(kind) }
 
 func (s *Site) challengeSignIn(v *request) error {
@@ -281,8 +283,8 @@ func (s *Site) challengeSignIn(v *request) error {
 	return s.challenge(v, ledger.FlowPasskey, "", c, err)
 }
 
-// passkeySignIn signs in by a passkey: the authenticator has verified its owner, by a
-// fingerprint or a PIN.
+// passkeySignIn signs in with a passkey. The authenticator has verified its owner by a fingerprint
+// or a PIN.
 func (s *Site) passkeySignIn(v *request) error {
 	p, err := s.passkeys(v)
 	if err != nil {
@@ -324,7 +326,8 @@ func (s *Site) passkeySignIn(v *request) error {
 		local(v.r.PostForm.Get("to")))
 }
 
-// recordClonedPasskey records and notifies that a passkey may have been copied.
+// recordClonedPasskey records that a passkey may have been copied, and notifies the firm. It
+// returns the error for the reader.
 func (s *Site) recordClonedPasskey(v *request, a ledger.Account, p ledger.Passkey) error {
 	s.keepTrace(v.ctx(), s.failures,
 		ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})

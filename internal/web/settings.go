@@ -32,30 +32,37 @@ var settingsRoutes = []route{
 
 // settingsPage shows the settings of the firm and of the environment.
 type settingsPage struct {
-	Settings  Settings
-	Setup     bool   // the page can change the filing service
-	Address   string // where the service can send events
+	Settings Settings
+	// Setup reports whether the page can change the filing service.
+	Setup bool
+	// Address is the address for events from the filing service.
+	Address   string
 	Policy    ledger.Policy
 	Endpoints []ledger.Endpoint
 	LastEvent time.Time
 	Backups   backupFacts
-	Secret    string // why signing secrets cannot be read
-	Mappings  []ledger.Mapping
-	Fees      []*pricing.FeeLine
-	FeesErr   string
-	Accounts  []ledger.Account
-	Links     []ledger.SignInLink
-	Provider  string // the issuer of the sign-in provider; "" for none
-	Away      bool   // it could not be reached
-	Mails     bool   // sign-in links can be mailed
-	Zone      string // of the firm
-	Zones     []string
+	// Secret is the reason why the signing secrets cannot be read. Empty if they can.
+	Secret   string
+	Mappings []ledger.Mapping
+	Fees     []*pricing.FeeLine
+	FeesErr  string
+	Accounts []ledger.Account
+	Links    []ledger.SignInLink
+	// Provider is the issuer of the sign-in provider. Empty if none is configured.
+	Provider string
+	// Away reports whether the provider was unreachable at the last request.
+	Away bool
+	// Mails reports whether sign-in links can be mailed.
+	Mails bool
+	// Zone is the time zone of the firm.
+	Zone  string
+	Zones []string
 }
 
-// PolicyText is the policy as a sentence.
+// PolicyText returns the policy as a sentence.
 func (p settingsPage) PolicyText() string { return sentence(p.Policy.Words()) }
 
-// From is the policy's amount as it is typed.
+// From returns the policy's amount for an input field, or "" for zero.
 func (p settingsPage) From() string {
 	if p.Policy.From == 0 {
 		return ""
@@ -164,9 +171,9 @@ func (s *Site) deleteMapping(v *request) error {
 
 // backupFacts describes the daily backups of the ledger.
 type backupFacts struct {
-	// Dir is the folder, empty if there are no daily backups.
+	// Dir is the folder. Empty if daily backups are off.
 	Dir string
-	// Last is the time of the newest backup, zero if there is none.
+	// Last is the time of the newest backup. Zero before the first backup.
 	Last time.Time
 	// Late reports whether Last is more than two days ago.
 	Late bool
@@ -181,7 +188,7 @@ func (s *Site) loadBackups() (f backupFacts, err error) {
 	return f, err
 }
 
-// backupActions asks an operator to look after a missing backup.
+// backupActions returns an action for operators if the last backup is too old.
 func (f *actionFacts) backupActions(v *request) []action {
 	if !f.backups.Late || !v.may(ledger.Operator) {
 		return nil
@@ -194,10 +201,11 @@ func (f *actionFacts) backupActions(v *request) []action {
 	}}
 }
 
-// workersPage shows the workers and why they do not send.
+// workersPage shows the workers and the reason if they send nothing.
 type workersPage struct {
 	Processes []ledger.Process
-	Placing   int // processes that place
+	// Placing counts the live processes that place orders.
+	Placing   int
 	Halted    ledger.Halted
 	Halt      string
 	Backlog   int
@@ -209,13 +217,13 @@ type workersPage struct {
 	Settings  Settings
 }
 
-// queued is how many tasks are in a state.
+// queued is the number of tasks in a state.
 type queued struct {
 	State string
 	Tasks int
 }
 
-// taskStates are asynq's, in the order in which a task goes through them.
+// taskStates are asynq's states in the order of a task's life.
 var taskStates = []struct{ state, words string }{
 	{"pending", "waiting"}, {"active", "in progress"},
 }
@@ -243,7 +251,7 @@ func (s *Site) workers(v *request) error {
 	if s.Depth != nil {
 		depth, err := s.Depth(ctx)
 		if err != nil {
-			p.QueueErr = err.Error() // shown on the page
+			p.QueueErr = err.Error() // the page shows it
 		}
 		for _, t := range taskStates {
 			if n := depth[t.state]; n > 0 {
@@ -254,12 +262,16 @@ func (s *Site) workers(v *request) error {
 	return v.show("workers.html", "Workers", p)
 }
 
-// Setup sets up the filing service from the page. The functions that change it
-// restart the server with the change; next is the page to open then.
+// Setup lets the page set up the filing service. Check tests a filing service. Save stores it and
+// restarts the server. It returns the address of the page to open then.
 type Setup struct {
-	Address string // the environment's, which wins; "" where the page asks for it
-	Service string // the address in use; "" for none
-	File    string // where the settings are stored
+	// Address is the address that the environment sets. It takes precedence. If it is empty, the
+	// page asks for the address.
+	Address string
+	// Service is the address in use. Empty if none is set up.
+	Service string
+	// File is the path of the file that stores the settings.
+	File string
 
 	Check func(ctx context.Context, s FilingService) (FilingAccount, error)
 	Save  func(ctx context.Context, by string, s FilingService) (next string, err error)
@@ -271,16 +283,18 @@ type FilingService struct{ Address, Key string }
 // Live reports whether the key buys real filings.
 func (s FilingService) Live() bool { return strings.HasPrefix(s.Key, "sk_live_") }
 
-// FilingAccount is what the filing service says of a key.
+// FilingAccount is the account that an API key belongs to.
 type FilingAccount struct {
-	Organization string // "" if it does not say
+	// Organization is empty if unknown.
+	Organization string
 	Live         bool
 }
 
-// setupView is the page of the assistant.
+// setupView is the page for setting up the filing service.
 type setupView struct {
 	*Setup
-	Given   string // the address as it was entered
+	// Given is the address as entered.
+	Given   string
 	Problem string
 }
 
@@ -294,8 +308,8 @@ func (s *Site) setupPage(v *request) error {
 	return v.show("setup.html", "Set up", setupView{Setup: s.Setup, Given: s.Setup.Service})
 }
 
-// setService asks the filing service whose the key is, and saves the address and the key.
-// Someone confirms what a live key means.
+// setService checks the key at the filing service, then saves the address and the key. A live key
+// requires a confirmation, because its orders cost real money.
 func (s *Site) setService(v *request) error {
 	if s.Setup == nil {
 		return errNoSetup
@@ -334,7 +348,7 @@ func (s *Site) setService(v *request) error {
 		setupView{Setup: s.Setup, Given: given.Address, Problem: problem})
 }
 
-// SetupProblem says what is wrong with an address or a key.
+// SetupProblem describes an error of an address or a key, with the next step.
 func SetupProblem(err error) string {
 	switch _, unanswered := errors.AsType[*filingapi.Error](err); {
 	case errors.Is(err, filingapi.ErrKeyRefused):
@@ -347,14 +361,14 @@ func SetupProblem(err error) string {
 	return sentence(err.Error())
 }
 
-// asksForSetup reports whether home leads to the assistant: there is no filing
-// service yet, and nothing else to see.
+// asksForSetup reports whether the first page redirects to the setup page. It does if no filing
+// service is set up and no uploads or batches exist.
 func (s *Site) asksForSetup(v *request, uploads, batches int) bool {
 	return s.Setup != nil && s.Setup.Service == "" && v.may(ledger.Operator) && uploads == 0 && batches == 0 &&
 		!v.r.URL.Query().Has("later")
 }
 
-// asksForService reports whether a page says that there is no filing service.
+// asksForService reports whether a page warns that no filing service is set up.
 func (v *request) asksForService() bool {
 	setup := v.site.Setup
 	return setup != nil && setup.Service == "" && v.may(ledger.Operator) && v.r.URL.Path != "/setup"

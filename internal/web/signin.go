@@ -26,19 +26,19 @@ var signInRoutes = []route{
 }
 
 const (
-	// sessionLife is how long someone stays signed in; the ledger ends a session
-	// earlier if nothing is done in it.
+	// sessionLife is the maximum length of a session. The ledger ends an idle session earlier.
 	sessionLife = 7 * 24 * time.Hour
-	// providerLife is the same for a session by the sign-in provider: what it says of
-	// a person is looked at once a working day.
+	// providerLife is the maximum length of a session by the sign-in provider. The person's groups
+	// are thus checked again every working day.
 	providerLife = 12 * time.Hour
-	// flowLife is how long a browser has for the second half of a sign-in.
+	// flowLife is how long a browser may take for the second half of a sign-in.
 	flowLife = 10 * time.Minute
-	// linkLife is how long a link works that an operator makes, and mailedLife one that
-	// is mailed.
+	// linkLife is how long a link from an operator works, and mailedLife how long a mailed link
+	// works.
 	linkLife   = 24 * time.Hour
 	mailedLife = 30 * time.Minute
-	// mailAtOnce is how many links are mailed at once. Requests beyond it are dropped.
+	// mailAtOnce is the maximum number of links that are mailed at once. Further requests are
+	// dropped.
 	mailAtOnce = 8
 )
 
@@ -53,15 +53,19 @@ var (
 	errFlow = &httpError{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
 )
 
-// entrance is what the sign-in page shows.
+// entrance is the sign-in page.
 type entrance struct {
-	To       string
-	Provider string // the host of the sign-in provider; "" for none
-	Away     bool   // the provider could not be reached when it was asked last
+	To string
+	// Provider is the host of the sign-in provider. Empty if none is configured.
+	Provider string
+	// Away reports whether the provider was unreachable at the last request.
+	Away     bool
 	Passkeys bool
-	Mails    bool // a link can be mailed
-	Local    bool
-	Sent     string // whom a link was asked for
+	// Mails reports whether sign-in links can be mailed.
+	Mails bool
+	Local bool
+	// Sent is the name or address for which a link was requested.
+	Sent string
 }
 
 func (s *Site) showEntrance(v *request, e entrance) error {
@@ -73,8 +77,8 @@ func (s *Site) showEntrance(v *request, e entrance) error {
 	return v.show("sign-in.html", "Sign in", e)
 }
 
-// mails reports whether links can be mailed. The host in a link must not be one that
-// a stranger chose.
+// mails reports whether links can be mailed. It requires a known address of the site, so that a
+// stranger cannot choose the host in a link.
 func (s *Site) mails() bool { return s.Mail != nil && (s.Public != nil || s.Local) }
 
 func (s *Site) signInPage(v *request) error {
@@ -85,8 +89,8 @@ func (s *Site) signInPage(v *request) error {
 	return s.showEntrance(v, entrance{To: to})
 }
 
-// mailLink mails a link to the account with a name or an address. The response and
-// its time do not tell whether there is one.
+// mailLink mails a link to the account with a name or an address. The response and its timing do
+// not reveal whether the account exists.
 func (s *Site) mailLink(v *request) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
 	if !s.mails() {
@@ -123,11 +127,11 @@ func (s *Site) sendLink(ctx context.Context, name, from, address string) error {
 		"\n\nIf you did not ask for it, ignore this email.")
 }
 
-// linkTo is the address of a one-time link.
+// linkTo returns the address of a one-time link.
 func linkTo(address, secret string) string { return address + "/enter?link=" + url.QueryEscape(secret) }
 
-// enterPage shows whom a one-time link is for. It does not use it up: programs
-// that look at links before their reader does would.
+// enterPage shows the account of a one-time link. It does not use up the link, because programs
+// that scan messages open links before their readers do.
 func (s *Site) enterPage(v *request) error {
 	secret := v.r.URL.Query().Get("link")
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
@@ -139,7 +143,9 @@ func (s *Site) enterPage(v *request) error {
 	}
 	return v.show("link-sign-in.html", "Sign in", struct {
 		Secret, Name string
-		Auto         bool // no other account is signed in, which a link of a stranger would replace
+		// Auto reports whether the page may submit itself. It must not if another account is signed
+		// in, which a stranger's link would replace.
+		Auto bool
 	}{secret, account.Name, !v.signedIn || v.session.Account.ID == account.ID})
 }
 
@@ -155,9 +161,10 @@ func (s *Site) enter(v *request) error {
 	return s.admit(v, account, "by a link", ledger.SignIn{Life: sessionLife}, "/")
 }
 
-// admit signs in a person who has proved who they are: how is for the audit log.
+// admit signs in a person who has proved their identity. how is the note in the audit log.
 func (s *Site) admit(v *request, a ledger.Account, how string, in ledger.SignIn, to string) error {
-	if v.signedIn { // someone else was, in this browser
+	// The new session replaces the session of this browser.
+	if v.signedIn {
 		if err := s.Ledger.Accounts().EndSession(v.ctx(), v.secret); err != nil {
 			return err
 		}
@@ -200,7 +207,7 @@ func (s *Site) leave(v *request) error {
 	return v.redirect("/sign-in")
 }
 
-// sentence makes a sentence of an error's words.
+// sentence capitalizes an error's text and ends it with a period.
 func sentence(words string) string {
 	if words == "" {
 		return ""
@@ -208,10 +215,10 @@ func sentence(words string) string {
 	return text.Capital(strings.TrimSuffix(words, ".")) + "."
 }
 
-// ProviderCallback is the path that the sign-in provider sends people back to.
+// ProviderCallback is the path to which the sign-in provider redirects people.
 const ProviderCallback = "/sign-in/provider/callback"
 
-// What can go wrong at the sign-in provider.
+// These are the errors of a sign-in by the provider.
 var (
 	errNoProvider = &httpError{http.StatusNotFound, "Company sign-in is not set up",
 		"Ask an operator to set OIDC_ISSUER for importer serve."}
@@ -236,11 +243,12 @@ var (
 type providerFlow struct {
 	Ceremony signin.Ceremony
 	To       string
-	Link     string // the account that is to be linked; empty for a sign-in
+	// Link is the ID of the account to link. Empty for a sign-in.
+	Link string
 }
 
-// begun makes the address to send the browser to. A cookie binds its state to the
-// browser.
+// begun starts a flow and returns the provider's address for the browser. A cookie binds the flow's
+// state to the browser. It returns errNoProvider if no provider is configured.
 func (s *Site) begun(v *request, flow providerFlow) (string, error) {
 	if s.Provider == nil {
 		return "", errNoProvider
@@ -253,7 +261,7 @@ func (s *Site) begun(v *request, flow providerFlow) (string, error) {
 	return at, s.beginFlow(v, ledger.FlowProvider, flow)
 }
 
-// toProvider sends the browser to the provider.
+// toProvider redirects the browser to the provider.
 func (s *Site) toProvider(v *request) error {
 	at, err := s.begun(v, providerFlow{To: local(v.r.URL.Query().Get("to"))})
 	if err != nil {
@@ -262,7 +270,7 @@ func (s *Site) toProvider(v *request) error {
 	return v.redirect(at)
 }
 
-// fromProvider takes what the browser has brought back: once.
+// fromProvider handles the browser's return from the provider. Each flow can be used once.
 func (s *Site) fromProvider(v *request) error {
 	if s.Provider == nil {
 		return errNoProvider
@@ -307,8 +315,8 @@ func (s *Site) fromProvider(v *request) error {
 	return s.admit(v, a, "by "+s.Provider.Host(), in, flow.To)
 }
 
-// providerError returns the page of a failed sign-in by the provider. The details are
-// only in the log.
+// providerError returns the page for a failed sign-in by the provider. Only the log has the
+// details.
 func (s *Site) providerError(v *request, err error) error {
 	s.Log.Warn("provider sign-in failed", "address", v.from(), "err", err)
 	shown := errUntrusted
@@ -325,9 +333,9 @@ func (s *Site) providerError(v *request, err error) error {
 	return shown
 }
 
-// linkProvider sends the owner of a local account to the provider, to be linked
-// with whom it vouches for. The way there is a page: the form's own policy lets
-// no form lead away from this site.
+// linkProvider sends the owner of a local account to the provider, to link their company account.
+// It shows a page that leads there, because the site's policy does not let a form redirect to
+// another site.
 func (s *Site) linkProvider(v *request) error {
 	switch {
 	case !s.fresh(v):
@@ -342,13 +350,13 @@ func (s *Site) linkProvider(v *request) error {
 	return v.onward("Continue to your company account", "Sign in there. You then come back here.", at)
 }
 
-// onward is a page that leads to the provider at once.
+// onward shows a page that leads to the provider immediately.
 func (v *request) onward(title, text, at string) error {
 	return v.show("redirect.html", title, struct{ Title, Text, At string }{title, text, at})
 }
 
-// link links a company account to the signed-in account, if that is still the one
-// that asked.
+// link links a company account to the signed-in account, which must be the account that started the
+// flow.
 func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
@@ -382,8 +390,8 @@ func (s *Site) unlinkProvider(v *request) error {
 	return v.done(err, "/security", "The company account is unlinked.")
 }
 
-// signOut is the page that ends the provider's session, too; false where there is
-// none.
+// signOut shows a page that also ends the provider's session. It returns false if that is not
+// possible.
 func (s *Site) signOut(v *request, token string) (bool, error) {
 	if s.Provider == nil || token == "" {
 		return false, nil

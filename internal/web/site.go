@@ -21,52 +21,81 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
-// Config is what a site is made of.
+// Config configures a site.
 type Config struct {
 	Ledger *ledger.Ledger
-	// why there is none, where the environment names none; no one closes it
-	Service     func() (*filingapi.Client, error)
-	Ask         pricing.Source // what things cost now
-	Seasons     *schedule.Scheduler
-	Throttle    jobs.Throttle // of look-ups; nil for none
-	Concurrency int           // look-ups in flight
-	// of the queue, by asynq's states; nil where there is none to ask
-	Depth       func(context.Context) (map[string]int, error)
-	TestNotices func(context.Context) ([]NotificationTarget, error) // sends a message to every target of notifications
+	// Service returns the API client, or an error if none is configured. Callers must not close it.
+	Service func() (*filingapi.Client, error)
+	// Ask returns the current prices.
+	Ask     pricing.Source
+	Seasons *schedule.Scheduler
+	// Throttle limits look-ups. Look-ups are unlimited if it is nil.
+	Throttle jobs.Throttle
+	// Concurrency is the maximum number of concurrent look-ups.
+	Concurrency int
+	// Depth returns the number of queued tasks by asynq's states. It is nil if no queue is
+	// configured.
+	Depth func(context.Context) (map[string]int, error)
+	// TestNotices sends a message to every target of notifications.
+	TestNotices func(context.Context) ([]NotificationTarget, error)
 	// Mail sends an email. It is nil if no mail server is configured.
-	Mail      func(ctx context.Context, to, subject, body string) error
-	Provider  *signin.Provider // the sign-in provider; nil for none
-	Settings  Settings
-	Setup     *Setup            // sets up the filing service; nil where the page cannot
-	Downloads network.Downloads // where the links of documents may lead
-	Public    *url.URL          // where people reach the site; nil: wherever it listens
-	Local     bool              // it listens on loopback, and no one is in front: other names are refused
-	Port      int               // where it listens on loopback; 0 elsewhere
-	TLS       bool              // people reach it encrypted
-	Proxies   network.Proxies   // whose word on who asks is believed
-	MaxUpload int64             // bytes of a sheet; 0 for 64 MiB
+	Mail func(ctx context.Context, to, subject, body string) error
+	// Provider is the sign-in provider. It is nil if none is configured.
+	Provider *signin.Provider
+	Settings Settings
+	// Setup sets up the filing service. It is nil if the page must not change it.
+	Setup *Setup
+	// Downloads limits the hosts of document links.
+	Downloads network.Downloads
+	// Public is the address of the site for browsers. If it is nil, the site is reached at the
+	// address that it listens on.
+	Public *url.URL
+	// Local reports whether the site listens on loopback without a proxy. It then rejects requests
+	// whose host is not loopback.
+	Local bool
+	// Port is the port if the site listens on loopback, and zero otherwise.
+	Port int
+	// TLS reports whether browsers reach the site over HTTPS.
+	TLS bool
+	// Proxies are the proxies whose forwarded client addresses are trusted.
+	Proxies network.Proxies
+	// MaxUpload is the maximum size of a sheet in bytes. Defaults to 64 MiB.
+	MaxUpload int64
 	Version   string
 	Log       *slog.Logger
 }
 
-// Settings are what the environment says, without its secrets.
+// Settings are the settings of the environment for display, without secrets.
 type Settings struct {
-	Service  string // the service's address; "" for none
-	Key      bool   // there is one
-	Mode     string // "test" or "live"
-	Database string // in words
+	// Service is the address of the filing service. Empty if none is configured.
+	Service string
+	// Key reports whether an API key is set.
+	Key bool
+	// Mode is "test" or "live".
+	Mode string
+	// Database is a description of the database.
+	Database string
 	Queue    string
-	Rate     float64 // requests a second; 0 for unlimited
-	FeesFile string  // "" for the built-in ones
-	Places   bool    // this process places orders itself
-	Targets  []string
-	HookPath string   // where events are taken
-	HookKey  bool     // the environment holds a signing secret of events
-	Groups   []string // the groups of the sign-in provider that have roles, as GROUP=ROLE
-	Claim    string   // of the provider, that names the groups
+	// Rate is the limit in requests per second. Zero means unlimited.
+	Rate float64
+	// FeesFile is the file of the fees. Empty if the built-in fees are used.
+	FeesFile string
+	// Places reports whether this process places orders.
+	Places  bool
+	Targets []string
+	// HookPath is the path that receives events.
+	HookPath string
+	// HookKey reports whether the environment sets a signing secret for events.
+	HookKey bool
+	// Groups are the groups of the sign-in provider that have roles, as GROUP=ROLE.
+	Groups []string
+	// Claim is the provider's claim that lists the groups.
+	Claim string
 
-	BackupDir  string // folder of daily backups; "" for none
-	BackupName string // beginning of their file names
+	// BackupDir is the folder of daily backups. Empty if they are off.
+	BackupDir string
+	// BackupName is the prefix of the file names of backups.
+	BackupName string
 }
 
 // NotificationTarget is a target of notifications, and the result of a test.
@@ -75,26 +104,32 @@ type NotificationTarget struct {
 	Err  error
 }
 
-// Site is the page.
+// Site is the web interface. It implements http.Handler.
 type Site struct {
 	Config
-	routes      *http.ServeMux // the table of routes
-	handler     http.Handler
-	queue       *prepareQueue
-	drafts      *cache.Cache[string, *heldDraft]
-	uploads     *seats                               // files on their way in
-	figures     *cache.Cache[string, ledger.Figures] // by batch
-	filings     *cache.Cache[string, ledger.Filings]
-	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
-	denials     *rate.Limiter                      // of audit events of people who are signed in
-	failures    *rate.Limiter                      // of audit events of strangers
+	routes  *http.ServeMux
+	handler http.Handler
+	queue   *prepareQueue
+	drafts  *cache.Cache[string, *heldDraft]
+	// uploads limits concurrent uploads.
+	uploads *seats
+	// figures and filings are keyed by batch.
+	figures *cache.Cache[string, ledger.Figures]
+	filings *cache.Cache[string, ledger.Filings]
+	// entries is keyed by the ledger's version and the filter.
+	entries *cache.Cache[string, foundEntries]
+	// denials limits the audit events about readers who are signed in.
+	denials *rate.Limiter
+	// failures limits the audit events about people who are not signed in.
+	failures    *rate.Limiter
 	meters      meters
 	actionFacts *cache.Cache[string, actionFacts]
-	mailing     sync.WaitGroup // links on their way to their mailboxes
-	mailSlots   chan struct{}  // bounds them
+	// mailing waits for links that are being mailed, and mailSlots limits them.
+	mailing   sync.WaitGroup
+	mailSlots chan struct{}
 }
 
-// New makes a site. Close it before the ledger.
+// New returns a site. Close it before the ledger.
 func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
@@ -121,14 +156,14 @@ func New(c Config) *Site {
 // ServeHTTP serves the pages.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close stops the background work of the pages. It starts again with the next
-// request.
+// Close stops the background work of the pages. A later request for an unprepared upload starts its
+// preparation again.
 func (s *Site) Close() {
 	s.queue.close()
 	s.mailing.Wait()
 }
 
-// keptUploads is how long an unused upload is kept.
+// keptUploads is how long an unused upload is stored.
 const keptUploads = 30 * 24 * time.Hour
 
 // Tidy deletes old uploads every hour until ctx ends.
@@ -147,7 +182,8 @@ func (s *Site) Tidy(ctx context.Context) {
 	}
 }
 
-// address is where people reach the site, as far as it knows.
+// address returns the address of the site. Without a public address it derives the address from the
+// request.
 func (s *Site) address(r *http.Request) string {
 	if s.Public != nil {
 		return strings.TrimSuffix(s.Public.String(), "/")

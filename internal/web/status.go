@@ -15,8 +15,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// batchStatus is the state of a batch as every page shows it: home, the batch's own
-// page and the list of actions say the same of it.
+// batchStatus is the state of a batch. The first page, the batch's page and the list of actions all
+// show the same state.
 type batchStatus struct {
 	Word, Class string
 	Headline    report.Headline
@@ -24,7 +24,7 @@ type batchStatus struct {
 	Holds []jobs.Hold
 }
 
-// fleetFacts is the state of the fleet and the balance, which all batches share.
+// fleetFacts are the state of the fleet and the balance. All batches share them.
 type fleetFacts struct {
 	halted    ledger.Halted
 	balance   ledger.Balance
@@ -53,7 +53,7 @@ func (s *Site) loadStatus(ctx context.Context, b ledger.Batch) (batchStatus, err
 	return st, err
 }
 
-// statusOf returns the state of a batch whose rows are summed up.
+// statusOf returns the state of a batch, given the figures of its rows.
 func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, exceptions int,
 	fleet fleetFacts) (batchStatus, jobs.BatchFacts, error) {
 	facts := jobs.BatchFacts{
@@ -71,8 +71,7 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 	}
 	st := batchStatus{Holds: facts.Holds()}
 	st.Headline = report.Headline{Figures: f, Exceptions: exceptions}
-	// Where all rows wait for funds or for an approval, what comes after that does
-	// not matter yet.
+	// If all rows wait for funds or for an approval, later holds do not matter yet.
 	if i := slices.IndexFunc(st.Holds, stopsAll); i == 0 || i > 0 && st.Headline.Moving() > 0 {
 		st.Headline.Held = st.Holds[i].Words()
 	}
@@ -83,7 +82,7 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 	return st, facts, nil
 }
 
-// stopsAll reports whether a hold keeps all rows of the batch, and not some of them.
+// stopsAll reports whether a hold stops all rows of the batch, rather than some.
 func stopsAll(h jobs.Hold) bool {
 	switch h.Reason {
 	case jobs.HeldForCost, jobs.HeldForBalance:
@@ -127,15 +126,14 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 	return "Done", "finished"
 }
 
-// meters measure how fast the rows of batches are placed, for all pages that show
-// it.
+// meters measure how fast the rows of batches are placed, shared by all pages.
 type meters struct {
 	mu sync.Mutex
 	of map[string]*report.Meter
 }
 
-// read returns the progress of a batch. While its rows do not move, the meter
-// starts again: the time is not part of how fast they are placed.
+// read returns the progress of a batch. The meter restarts while no rows move, so that idle time
+// does not count toward the speed.
 func (m *meters) read(batch string, now ledger.Figures, halted ledger.Halted, moves bool) report.Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,16 +151,16 @@ func (m *meters) read(batch string, now ledger.Figures, halted ledger.Halted, mo
 	return meter.Read(now, halted, at)
 }
 
-// Summing up a large batch takes the database a while: it is done once for all readers, and
-// for at most one part in loadShare of the time. What is read in less than instant is read
-// every time.
+// Computing the figures of a large batch takes the database a while. All readers share the result,
+// which is recomputed for at most one part in loadShare of the time. A result that takes less than
+// instant is not cached.
 const (
 	loadShare    = 20
 	instant      = 10 * time.Millisecond
 	maxSummaries = 200
 )
 
-// sharedTTL returns the TTL of a value by how long it took to load.
+// sharedTTL returns the TTL of a value, given the time it took to load.
 func sharedTTL(took time.Duration) time.Duration {
 	if took <= instant {
 		return 0

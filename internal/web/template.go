@@ -28,8 +28,8 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// templates are the pages by their file, each with what all share. They are
-// parsed when the first is shown: most commands show none.
+// templates maps file names to parsed pages, each with the shared parts. They are parsed on first
+// use, because most commands show no page.
 var templates = sync.OnceValue(mustParse)
 
 func mustParse() map[string]*template.Template {
@@ -89,7 +89,8 @@ var functions = template.FuncMap{
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},
-	"on": func(p page, data any) any { // for a part that needs the page, too
+	// on passes the page to a part of a template, too.
+	"on": func(p page, data any) any {
 		return struct {
 			Page page
 			Data any
@@ -97,7 +98,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// timeElement is a moment that the script shows in its reader's zone.
+// timeElement returns a time as HTML. The script shows it in the reader's zone.
 func timeElement(t time.Time, how string) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -111,8 +112,8 @@ func timeElement(t time.Time, how string) template.HTML {
 		`</time>`)
 }
 
-// onceField returns the hidden field that identifies a form, so that its effect
-// happens once however often the form arrives.
+// onceField returns the hidden field that identifies a form, so that its change is made once even
+// if the form arrives several times.
 func onceField() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + rand.Text() + `">`)
 }
@@ -123,15 +124,15 @@ func badge(r filing.Result) template.HTML {
 	return template.HTML(`<span class="badge ` + name + `">` + text.Capital(name) + `</span>`)
 }
 
-// Numbers and nouns of the pages.
+// These format the numbers and nouns of the pages.
 var (
 	count     = text.Count
 	number    = text.Number
 	shortened = text.Shorten
 )
 
-// legible removes from foreign texts the characters that turn the direction of a
-// page or hide in it. Line breaks stay.
+// legible removes characters from a foreign text that change its direction or that are invisible.
+// It keeps line breaks.
 func legible(foreign string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -142,14 +143,14 @@ func legible(foreign string) string {
 	}, foreign)
 }
 
-// asset is a static file, by its name.
+// asset is a static file.
 type asset struct {
 	kind, tag string
 	content   []byte
 }
 
-// assets are the static files by name. They are read when a page first names one:
-// most commands show none.
+// assets maps names to static files. They are read on first use, because most commands show no
+// page.
 var assets = sync.OnceValue(mustRead)
 
 func mustRead() map[string]asset {
@@ -170,8 +171,8 @@ func mustRead() map[string]asset {
 	return all
 }
 
-// staticPath names a static file with its content, so that a browser keeps it
-// until there is another.
+// staticPath returns the address of a static file. The address contains a hash of the content, so
+// that browsers cache the file until it changes.
 func staticPath(name string) (string, error) {
 	a, ok := assets()[name]
 	if !ok {
@@ -180,7 +181,7 @@ func staticPath(name string) (string, error) {
 	return "/static/" + name + "?v=" + a.tag, nil
 }
 
-// gridScripts make the table of the Fix page, in the order in which they load.
+// gridScripts are the scripts of the grid on the Fix page, in loading order.
 var gridScripts = []string{
 	"vendor/slickgrid/slick.core.js", "vendor/slickgrid/slick.interactions.js", "vendor/slickgrid/slick.grid.js",
 	"vendor/slickgrid/slick.cellrangedecorator.js", "vendor/slickgrid/slick.cellrangeselector.js",
@@ -197,6 +198,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	w.Header().Set("Content-Type", a.kind)
-	w.Header().Set("ETag", `W/"`+a.tag+`"`) // weak: compressed or not, it is the same file
+	// The ETag is weak because compressed and plain files share it.
+	w.Header().Set("ETag", `W/"`+a.tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
 }

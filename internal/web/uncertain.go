@@ -28,13 +28,14 @@ var uncertainRoutes = []route{
 // uncertainPage lists the rows that only a person can resolve.
 type uncertainPage struct {
 	// Batch is the batch of the rows, or nil for all batches.
-	Batch    *ledger.Batch
-	Rows     []*uncertainRow
-	One      bool // the page is of one row
+	Batch *ledger.Batch
+	Rows  []*uncertainRow
+	// One reports whether the page shows a single row.
+	One      bool
 	Total    int
 	Reserved money.Cents
 	Tabs     tabs
-	// Bulk are the rows of the batch that can be resolved at once.
+	// Bulk are the rows of the batch that can be resolved together.
 	Bulk  []*resolve.UncertainOrder
 	From  int
 	To    int
@@ -46,11 +47,12 @@ type uncertainPage struct {
 type uncertainRow struct {
 	*resolve.UncertainOrder
 
-	File string // of its batch
+	// File is the file name of its batch.
+	File string
 }
 
-// confirmation names what speaks against a decision: the form that confirms it
-// confirms this, and nothing that was reported since.
+// confirmation returns a fingerprint of the objections to a decision. A form confirms only the
+// objections that it showed.
 func confirmation(objections []string) string {
 	if len(objections) == 0 {
 		return ""
@@ -77,12 +79,13 @@ func (s *Site) uncertain(v *request) error {
 		p.Batch, id = &b, b.ID
 	}
 	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
-	from, _ := strconv.Atoi(ask.Get("from")) // rows before this page, only shown
+	from, _ := strconv.Atoi(ask.Get("from")) // the number of rows before this page, for display
 	all, total, err := resolve.ListUncertainPage(ctx, s.Ledger, id, after, uncertainOnPage)
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 && after > 0 { // the rest was just resolved
+	// The remaining rows may have been resolved in the meantime.
+	if len(all) == 0 && after > 0 {
 		return v.redirect(uncertainPath(id, 0, 0))
 	}
 	p.Total, p.From, p.To = total, min(from+1, total), min(from+len(all), total)
@@ -112,7 +115,7 @@ func (s *Site) uncertain(v *request) error {
 	return v.show("uncertain.html", "Uncertain rows", p)
 }
 
-// countByBatch counts the uncertain rows of each batch.
+// countByBatch adds a tab with the number of uncertain rows for each batch.
 func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string) {
 	all := 0
 	p.Tabs.Label = "Uncertain rows by spreadsheet"
@@ -139,18 +142,18 @@ func uncertainPath(batch string, after int64, from int) string {
 	return address("/uncertain", "batch", batch, "after", strconv.FormatInt(after, 10), "from", strconv.Itoa(from))
 }
 
-// resolver returns a service that resolves rows in the name of the reader.
+// resolver returns a service that resolves rows in the reader's name.
 func (v *request) resolver() *resolve.Service {
 	return &resolve.Service{Ledger: v.site.Ledger, Client: v.site.Service, By: v.who() + " on the page"}
 }
 
-// findUncertain finds what is known of an uncertain row; nil if it is not uncertain.
+// findUncertain returns the uncertain order of a row, or nil if the row is not uncertain.
 func (s *Site) findUncertain(v *request, row ledger.Row) (*resolve.UncertainOrder, error) {
 	if row.Result != filing.Uncertain {
 		return nil, nil
 	}
 	all, _, err := resolve.ListUncertainPage(v.ctx(), s.Ledger, row.Batch, row.ID-1, 1)
-	if err != nil || len(all) == 0 || all[0].Row.ID != row.ID { // just resolved
+	if err != nil || len(all) == 0 || all[0].Row.ID != row.ID { // resolved in the meantime
 		return nil, err
 	}
 	return all[0], nil
@@ -181,7 +184,7 @@ func (s *Site) showUncertainRow(v *request) error {
 		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true, Total: 1})
 }
 
-// availableText is the available balance, if deposits are recorded.
+// availableText returns a sentence with the available balance, or "" if no deposit is recorded.
 func (s *Site) availableText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil || !book.HasDeposit {
@@ -190,7 +193,7 @@ func (s *Site) availableText(v *request) (string, error) {
 	return " " + book.Available().Dollars() + " is available now.", nil
 }
 
-// resolutionText is a resolution as the audit log has it.
+// resolutionText describes a resolution for the audit log.
 func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 	text := fmt.Sprintf("row %d ", row.Number)
 	switch {
@@ -239,7 +242,8 @@ func (s *Site) dashboard(v *request, b ledger.Batch) error {
 	if err := v.record("", "dashboard", row.Batch, note); err != nil {
 		return err
 	}
-	// A form may not lead to another site, says the policy of the pages. A page may.
+	// The content security policy forbids a form to redirect to another site, but a page may lead
+	// there.
 	v.w.Header().Set("Refresh", "0; url="+link.String())
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
 	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{o.CompanyText(), link.String(),
@@ -248,20 +252,21 @@ func (s *Site) dashboard(v *request, b ledger.Batch) error {
 
 // decisionsPage shows the effect of decisions before any row is resolved.
 type decisionsPage struct {
-	Batch   ledger.Batch
-	Plan    *resolve.Plan
-	Effect  resolve.Effect
-	Actions []string // what happens to each row, beside Plan.Resolutions
-	// Objections speak against the decisions.
+	Batch  ledger.Batch
+	Plan   *resolve.Plan
+	Effect resolve.Effect
+	// Actions describe the effect on each row, in the order of Plan.Resolutions.
+	Actions []string
+	// Objections are the reasons against the decisions.
 	Objections []string
 	After      ledger.Balance
-	// Decisions are the decisions as JSON, and Name is their fingerprint: a plan that
-	// changed meanwhile is shown again.
+	// Decisions are the decisions as JSON, and Name is their fingerprint. A plan that has changed
+	// is shown again.
 	Decisions string
 	Name      string
 }
 
-// maxDecisions is how many rows can be resolved at once.
+// maxDecisions is the maximum number of rows that can be resolved at once.
 const maxDecisions = 500
 
 // checkDecisions shows the effect of the decisions in a form.
@@ -330,7 +335,7 @@ func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Dec
 	return p, err
 }
 
-// resolveRows resolves rows by decisions whose effect was shown.
+// resolveRows resolves rows by decisions if their effect is still the effect that was shown.
 func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 	form := v.r.PostForm
 	var decisions []resolve.Decision
@@ -351,7 +356,7 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		return err
 	}
 	var done []*resolve.Resolution
-	faster := 0 // rows that somebody else resolved meanwhile
+	faster := 0 // rows that were resolved by someone else in the meantime
 	for i, one := range p.Plan.Resolutions {
 		act := v.act("", "resolve", p.Batch.ID, p.Actions[i])
 		if v.once != "" {

@@ -28,9 +28,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// addUpload saves a file while it arrives, so that no part of it is on a disk unsealed. It refuses and
-// deletes a file that cannot be opened as a spreadsheet. It records the upload once the file is kept,
-// so that a form whose file was refused can be sent again.
+// addUpload saves a file while it arrives, so that no part of it is stored unsealed. It rejects and
+// deletes a file that is not a readable spreadsheet. It records the form's identifier only after
+// the file is accepted, so that a form with a rejected file can be sent again.
 func (s *Site) addUpload(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Site) addUpload(v *request) error {
 	return v.sendJSON(http.StatusCreated, map[string]string{"file": u.File, "path": "/sheets/" + u.ID})
 }
 
-// acceptUpload refuses a file that is not a spreadsheet. It accepts a spreadsheet whose columns are
-// not recognized, because a person maps them.
+// acceptUpload rejects a file that is not a spreadsheet. It accepts unknown columns, because a
+// person maps them.
 func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	if u.Size == 0 {
 		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
@@ -68,7 +68,8 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 		return badRequest("%s Nothing was saved.", err)
 	case err != nil:
 		return err
-	case len(survey.Head) == 0 && survey.Err != nil: // there is nothing to map
+	// An empty sheet has no columns to map.
+	case len(survey.Head) == 0 && survey.Err != nil:
 		return badRequest("%s has no rows. Choose the spreadsheet and upload it again. Nothing was saved.", u.File)
 	}
 	if err := s.recallMapping(v.ctx(), u); err != nil {
@@ -77,8 +78,8 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	return v.record(v.once, "upload", u.File, "")
 }
 
-// startPreparing prepares an upload before someone opens its page, so that several
-// that arrive in a row are ready sooner. The page starts what this could not.
+// startPreparing prepares an upload before its page is opened, so that several consecutive uploads
+// are ready sooner. It ignores errors, because the page tries again.
 func (s *Site) startPreparing(ctx context.Context, id string) {
 	u, err := s.Ledger.Uploads().Find(ctx, id)
 	if err != nil {
@@ -89,16 +90,16 @@ func (s *Site) startPreparing(ctx context.Context, id string) {
 	}
 }
 
-// byScript reports whether a script of the page uploads a file and wants JSON.
+// byScript reports whether the page's script uploads a file and expects JSON.
 func (v *request) byScript() bool { return v.r.Header.Get("X-Upload") == "script" }
 
-// What an account may keep of sheets that are not submitted.
+// These limit the uploads that a person may keep without submitting them.
 const (
 	keptEach  = 100
 	keptBytes = 1 << 30
 )
 
-// mayKeep refuses another upload of a person who keeps too many.
+// mayKeep rejects another upload if the person keeps too many.
 func (s *Site) mayKeep(v *request) error {
 	n, size, err := s.Ledger.Uploads().Count(v.ctx(), v.who())
 	switch {
@@ -121,7 +122,7 @@ type upload struct {
 	v    *request
 }
 
-// Read reads the file, and authorizes the request again at its end.
+// Read reads the file. At the end of the file it authorizes the request again.
 func (f *upload) Read(p []byte) (int, error) {
 	n, err := f.Part.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -130,10 +131,10 @@ func (f *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// file finds the file of a form. It reads the fields before the file and authorizes the request
-// before it reads the file.
+// file returns the file of a form. It reads the fields that precede the file, and authorizes the
+// request before it reads the file.
 func (v *request) file(limit int64) (*upload, error) {
-	// A slow line takes its time; what it takes is bounded by the limit.
+	// A slow connection may take long. The size limit bounds the cost.
 	deadline := time.Now().Add(15 * time.Minute)
 	out := http.NewResponseController(v.w)
 	if err := errors.Join(out.SetReadDeadline(deadline), out.SetWriteDeadline(deadline.Add(time.Minute))); err != nil {
@@ -173,7 +174,7 @@ func (v *request) file(limit int64) (*upload, error) {
 	return nil, errForm
 }
 
-// fileName is a file's own name, in one line that shows all that it is.
+// fileName returns the base name of a file in one line without invisible characters.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -187,10 +188,10 @@ func fileName(name string) string {
 	return strings.TrimSpace(legible(filepath.Base(strings.ReplaceAll(name, `\`, "/"))))
 }
 
-// maxFields bounds what stands beside a file in its form.
+// maxFields is the maximum size, in bytes, of the other fields of a form with a file.
 const maxFields = 64 << 10
 
-// readError is the response to a file that could not be read from the request.
+// readError returns the answer if the file could not be read from the request.
 func (f *upload) readError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -214,27 +215,34 @@ var sheetRoutes = []route{
 
 // sheetPage is the page of an upload.
 type sheetPage struct {
-	Upload   ledger.Upload
-	Reading  readOptions
-	Survey   *importer.Survey
-	Problem  string // why it cannot be read as a sheet of filings
+	Upload  ledger.Upload
+	Reading readOptions
+	Survey  *importer.Survey
+	// Problem is the reason why it cannot be read as a sheet of filings. Empty if it can.
+	Problem  string
 	Products []filing.Product
 	States   []filing.State
 	Columns  []surveyedColumn
-	More     int                   // columns that are not shown
-	Fields   []importer.ColumnInfo // that a column can be mapped to
-	Steps    []step
-	State    gridState             // of its preparation
-	Batch    *ledger.Batch         // it was submitted as
-	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
-	Grid     bool
-	TooLarge bool // for the grid
+	// More counts the columns that are not shown.
+	More int
+	// Fields are the fields that a column can be mapped to.
+	Fields []importer.ColumnInfo
+	Steps  []step
+	// State is the state of its preparation.
+	State gridState
+	// Batch is the batch that it was submitted as, or nil.
+	Batch *ledger.Batch
+	// Refusal is the event if an approver sent the batch back with a comment, or nil.
+	Refusal *ledger.ApprovalEvent
+	Grid    bool
+	// TooLarge reports whether the spreadsheet is too large for the grid.
+	TooLarge bool
 }
 
-// ApprovePath is the page of the next step.
+// ApprovePath returns the address of the next step.
 func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/approve" }
 
-// Waits reports whether it was submitted and waits for approval.
+// Waits reports whether the upload was submitted and waits for approval.
 func (p *sheetPage) Waits() bool {
 	return p.Batch != nil && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded
 }
@@ -243,10 +251,11 @@ func (p *sheetPage) Waits() bool {
 type step struct {
 	Name, Path    string
 	Done, Current bool
-	Partial       bool // ended, but something is left for a person
+	// Partial reports whether the step has ended but a person still has something to do.
+	Partial bool
 }
 
-// steps are the steps of a page; at is the current one.
+// steps returns the steps of a page. at is the index of the current step.
 func steps(at int) []step {
 	all := make([]step, 0, 4)
 	for i, name := range []string{"Upload", "Fix", "Approve", "Results"} {
@@ -278,9 +287,11 @@ func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
-	p.TooLarge = v.r.URL.Query().Has("large") // the grid asks for this page
+	// The grid requests this page if the spreadsheet is too large for it.
+	p.TooLarge = v.r.URL.Query().Has("large")
 	p.Grid = !p.TooLarge
-	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil { // a small sheet is read by then
+	// The wait is long enough to read a small sheet.
+	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil {
 		return err
 	}
 	p.Upload, p.State = u, s.gridState(u)
@@ -296,8 +307,8 @@ func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 	return v.show("upload.html", u.File, p)
 }
 
-// findUpload finds the upload of a page. An upload is deleted when it is submitted,
-// so a person who goes back in the browser may ask for a deleted one.
+// findUpload finds the upload of a page. It returns errNoSheet if the upload was submitted or
+// deleted, which happens if a person goes back in the browser.
 func (s *Site) findUpload(v *request) (ledger.Upload, error) {
 	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -310,8 +321,8 @@ var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 	"Nothing was changed. The upload was submitted or deleted, perhaps in another window. Submitted spreadsheets " +
 		"are in the list of batches."}
 
-// findUnchanged finds the upload that a form changes, in the version that the form
-// was made from.
+// findUnchanged finds the upload that a form changes. It returns ErrStale if the upload has changed
+// since the form was shown.
 func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
 	u, err := s.findUpload(v)
 	if err != nil {
@@ -329,7 +340,8 @@ func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	if submitted { // its rows and cost stay as they are during the approval
+	// The rows and the cost must not change during the approval.
+	if submitted {
 		return v.alreadySubmitted(u.Batch)
 	}
 	s.queue.forget(u.ID)
@@ -342,8 +354,7 @@ func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// submit submits a prepared batch: its orders are placed, or wait for a second
-// person.
+// submit submits a prepared batch. Its orders are placed, or wait for a second person's approval.
 func (s *Site) submit(v *request, u ledger.Upload) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
@@ -368,7 +379,8 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 	}
 	if q.Problem != "" {
 		if _, err := s.findUnchanged(v); err != nil {
-			return err // its batch was dropped meanwhile, which is why there is no cost
+			// The cost is unknown because the batch was dropped.
+			return err
 		}
 		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
 	}
@@ -403,8 +415,8 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 	return v.done(err, "/batches/"+u.Batch, "%s", said)
 }
 
-// alreadySubmitted leads to the batch that a spreadsheet was submitted as. A draft of
-// it stays: an approver may send it back, and an old one is pruned.
+// alreadySubmitted leads to the batch of a submitted spreadsheet. The draft is kept, because an
+// approver may send it back. Old drafts are pruned.
 func (v *request) alreadySubmitted(batch string) error {
 	return v.leadTo("/batches/"+batch, "note",
 		"This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
@@ -432,7 +444,7 @@ func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
 	return v.done(err, "/", "Deleted %s. Nothing was ordered from it.", u.File)
 }
 
-// isOpen reports whether a batch was submitted; "" and one that is gone were not.
+// isOpen reports whether a batch was submitted. It returns false if the batch does not exist.
 func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
 	if batch == "" {
 		return false, nil
@@ -444,7 +456,7 @@ func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
 	return b.Open, err
 }
 
-// highlightedSheet downloads the spreadsheet with its errors highlighted.
+// highlightedSheet sends the spreadsheet with its errors highlighted.
 func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
 		err := s.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
@@ -465,7 +477,7 @@ func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
 	})
 }
 
-// downloadTemplate downloads an empty template.
+// downloadTemplate sends an empty template.
 func (s *Site) downloadTemplate(v *request) error {
 	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
 	if !slices.Contains(importer.Templates(), product) {
