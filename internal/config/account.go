@@ -29,33 +29,37 @@ import (
 //	accounts/harbor-accounting-test/account.json   the owner of the ledger
 //	accounts/harbor-accounting-test/ledger.db
 
-// ErrNoLedger is returned by functions that do not create a ledger.
+// ErrNoLedger means that there is no ledger and that the function does not create one.
 var ErrNoLedger = errors.New("there is no ledger yet")
 
-// ErrUndecided is returned if a person has to choose the ledger with --ledger.
-// Nothing is sent until then.
+// ErrUndecided means that a person has to choose the ledger with --ledger. Nothing is sent until
+// then.
 var ErrUndecided = errors.New("nothing was sent")
 
 const (
 	accountsFolder = "accounts"
 	accountFile    = "account.json"
 	ledgerFile     = "ledger.db"
-	unassignedName = "default" // a ledger from before any organization was known
+	// unassignedName is the name of a ledger that was created before the organization was known.
+	unassignedName = "default"
 )
 
 // account is a ledger of the data folder and its owner.
 type account struct {
-	Mode          string                `json:"mode,omitempty"` // "test" or "live"
+	// Mode is "test" or "live".
+	Mode          string                `json:"mode,omitempty"`
 	Organizations []ledger.Organization `json:"organizations,omitempty"`
-	Keys          []string              `json:"keys,omitempty"`    // hashes of the keys used with it
-	Unnamed       []string              `json:"unnamed,omitempty"` // hashes of key and address that a person assigned
-	UsedAt        time.Time             `json:"usedAt"`
+	// Keys are hashes of the keys used with the ledger.
+	Keys []string `json:"keys,omitempty"`
+	// Unnamed are hashes of a key and an address that a person assigned to the ledger.
+	Unnamed []string  `json:"unnamed,omitempty"`
+	UsedAt  time.Time `json:"usedAt"`
 
 	name, dir string
 }
 
-// unassigned reports whether the ledger can become that of any organization: it
-// has no orders that were sent.
+// unassigned reports whether the ledger can be assigned to any organization, because no order was
+// sent from it.
 func (a *account) unassigned() bool {
 	return len(a.Organizations) == 0 && len(a.Unnamed) == 0
 }
@@ -66,7 +70,7 @@ func (a *account) belongsTo(mode string, o ledger.Organization) bool {
 
 func (a *account) has(key string) bool { return slices.Contains(a.Keys, key) }
 
-// owner describes the owner for a person.
+// owner describes the owner for display.
 func (a *account) owner() string {
 	switch {
 	case len(a.Organizations) > 0:
@@ -85,15 +89,15 @@ func (a *account) reported() string {
 	return a.owner()
 }
 
-// dataDir is the default data folder of the operating system; empty without a home
-// folder.
+// dataDir returns the default data folder of the operating system. It is empty if the user has no
+// home folder.
 func dataDir(getenv func(string) string) string { return dataDirOn(runtime.GOOS, getenv) }
 
 func dataDirOn(goos string, getenv func(string) string) string {
 	return folderOn(goos, getenv, "LocalAppData", "XDG_DATA_HOME", ".local/share", "Bulkfiling")
 }
 
-// loadAccounts lists the ledgers of the data folder, the last used first.
+// loadAccounts lists the ledgers of the data folder, the most recently used first.
 func (e *Environment) loadAccounts() ([]*account, error) {
 	if e.DataDir == "" {
 		return nil, errors.New("the user has no home folder: set FILING_DATA_DIR to a data folder")
@@ -110,7 +114,7 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 		if base := filepath.Base(path); base != accountFile && (base != ledgerFile || exists(owner)) {
 			continue
 		}
-		content, err := os.ReadFile(owner) // a ledger without it could be anyone's
+		content, err := os.ReadFile(owner) // without it, the owner is unknown
 		if err == nil {
 			err = json.Unmarshal(content, a)
 		}
@@ -139,7 +143,7 @@ func (a *account) save() error {
 	return writeFile("the owner of the ledger", filepath.Join(a.dir, accountFile), append(content, '\n'))
 }
 
-// locked runs do while no other process can choose a ledger.
+// locked calls do while no other process can choose a ledger.
 func (e *Environment) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(filepath.Join(e.DataDir, accountsFolder), 0o700); err != nil {
 		return fmt.Errorf("create the data folder: %w", err)
@@ -167,14 +171,17 @@ func (e *Environment) unnamedHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Chosen describes the ledger that was chosen.
+// Chosen describes the chosen ledger.
 type Chosen struct {
-	Name    string
-	Path    string
-	Owner   string
-	New     bool   // whether it was created now
-	Several bool   // whether there are others, or the choice is not certain
-	Reason  string // of the choice; empty if it needs none
+	Name  string
+	Path  string
+	Owner string
+	// New reports whether the ledger is new.
+	New bool
+	// Several reports whether there are other ledgers, or the choice is not certain.
+	Several bool
+	// Reason explains the choice. It is empty if no explanation is needed.
+	Reason string
 }
 
 // choose sets the ledger in use and describes it.
@@ -204,9 +211,9 @@ func databaseName(address string) string {
 	return cmp.Or(strings.Trim(u.Path, "/"), "database")
 }
 
-// UseExisting chooses an existing ledger without a request: the one that Ledger
-// names, else that of the key, else the last used. It creates nothing, and returns
-// ErrNoLedger if there is none.
+// UseExisting chooses an existing ledger without a request. It is the ledger that Ledger names, the
+// ledger of the key, or the most recently used ledger, in this order. UseExisting creates nothing
+// and returns ErrNoLedger if there is none.
 func (e *Environment) UseExisting() (Chosen, error) {
 	if e.DatabaseURL != "" {
 		return e.database(), e.checkDatabaseName()
@@ -231,10 +238,9 @@ func (e *Environment) UseExisting() (Chosen, error) {
 	return e.choose(all[0], all, "the last used"), nil
 }
 
-// UseUnassigned chooses the ledger to use before the filing service has reported
-// the organization: that of the key if it is known, otherwise one without an
-// organization. Nothing is sent from that one until an organization is recognized,
-// which then owns it.
+// UseUnassigned chooses the ledger to use before the filing service has reported the organization.
+// It is the ledger of the key, or one without an organization if the key is unknown. Nothing is
+// sent from an unassigned ledger until an organization is recognized and becomes its owner.
 func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	if e.DatabaseURL != "" {
 		return e.database(), e.checkDatabaseName()
@@ -265,8 +271,8 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	return c, err
 }
 
-// chooseKnown chooses the ledger that Ledger names, else that of the key. It reports false
-// if there is none.
+// chooseKnown chooses the ledger that Ledger names, or the ledger of the key. It returns false if
+// there is none.
 func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
 	a, reason := findByName(all, e.Ledger), ""
 	if e.Ledger == "" {
@@ -278,7 +284,7 @@ func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
 	return e.choose(a, all, reason), true
 }
 
-// findByKey finds the ledger that the key was last used with; nil for none.
+// findByKey returns the ledger that was last used with the key, or nil.
 func (e *Environment) findByKey(all []*account) *account {
 	key := e.keyHash()
 	i := slices.IndexFunc(all, func(a *account) bool { return key != "" && a.has(key) })
@@ -288,7 +294,7 @@ func (e *Environment) findByKey(all []*account) *account {
 	return all[i]
 }
 
-// findByName finds a ledger by its name; nil for none.
+// findByName returns a ledger by its name, or nil.
 func findByName(all []*account, name string) *account {
 	i := slices.IndexFunc(all, func(a *account) bool { return strings.EqualFold(a.name, name) })
 	if i < 0 {
@@ -312,7 +318,7 @@ func listAccounts(all []*account) string {
 	return strings.Join(names, "; ")
 }
 
-// checkDatabaseName refuses a --ledger that is not the database's name.
+// checkDatabaseName rejects a --ledger that is not the name of the database.
 func (e *Environment) checkDatabaseName() error {
 	if name := databaseName(e.DatabaseURL); e.Ledger != "" && e.Ledger != name {
 		return fmt.Errorf("DATABASE_URL names the ledger %s, and --ledger names %s: remove one of them", name,
@@ -330,7 +336,7 @@ func (e *Environment) newAccount(name string) (*account, error) {
 	return &account{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
 }
 
-// slug turns the name of an organization into a folder name.
+// slug converts the name of an organization to a folder name.
 func slug(name string) string {
 	var b strings.Builder
 	dash := false
@@ -351,9 +357,8 @@ func slug(name string) string {
 	return b.String()
 }
 
-// Recognize asks the filing service for the organization of the key, and chooses
-// its ledger: the existing one, or a new one. It returns the filing service's
-// errors, and ErrUndecided if a person has to decide.
+// Recognize requests the organization of the key and chooses its ledger, which is an existing or a
+// new one. It returns the filing service's errors, and ErrUndecided if a person has to choose.
 func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client) (Chosen, error) {
 	o, err := FindOrganization(ctx, client)
 	if err != nil {
@@ -387,8 +392,8 @@ func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client) (
 	return c, err
 }
 
-// FindOrganization asks for the organization of a key. It is empty if the filing
-// service answers without one; an answer that was cut says nothing, and is an error.
+// FindOrganization requests the organization of a key. The organization is empty if the filing
+// service answers without one. An incomplete answer is inconclusive and therefore an error.
 func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
 	o, err := client.Organization(ctx)
 	answered, ok := errors.AsType[*filingapi.Error](err)
@@ -402,7 +407,7 @@ func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Org
 	return ledger.Organization{}, err
 }
 
-// assign makes the organization and the key owners of the ledger.
+// assign records the organization and the key as owners of the ledger.
 func (a *account) assign(e *Environment, o ledger.Organization) {
 	a.Mode, a.UsedAt = e.Mode(), time.Now().UTC()
 	add := func(list *[]string, hash string) {
@@ -419,8 +424,8 @@ func (a *account) assign(e *Environment, o ledger.Organization) {
 	}
 }
 
-// pick finds the ledger of the organization, or returns a new one. ErrUndecided
-// says what a person has to decide.
+// pick returns the ledger of the organization, or a new one. If a person has to choose, it returns
+// ErrUndecided with the choices.
 func (e *Environment) pick(all []*account, o ledger.Organization) (*account, error) {
 	mode, key := e.Mode(), e.keyHash()
 	var own, seen, unassigned *account
@@ -491,7 +496,7 @@ func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *acco
 		a.name, a.reported(), o)
 }
 
-// freeName is an unused name for a new ledger of the organization.
+// freeName returns an unused name for a new ledger of the organization.
 func (e *Environment) freeName(all []*account, o ledger.Organization) string {
 	base := cmp.Or(slug(o.Name), slug(o.Subdomain), slug(o.Domain), "organization") + "-" + e.Mode()
 	name := base

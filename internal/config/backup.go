@@ -9,11 +9,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Backups are the settings of daily backups.
+// Backups configures daily backups.
 type Backups struct {
-	// Dir is the folder. It is empty for the folder backups beside the ledger.
+	// Dir is the folder, by default the folder backups beside the ledger.
 	Dir string
-	// Keep is the number of backups to keep, zero for no backups. The default is 14.
+	// Keep is the number of backups to keep. Zero turns backups off. The default is 14.
 	Keep int
 }
 
@@ -31,8 +31,8 @@ func readBackups(value func(string) string) (b Backups, err error) {
 	return b, nil
 }
 
-// BackupDir is the folder of daily backups of the chosen ledger. It is empty if there are
-// none: the ledger is in PostgreSQL, or backups are turned off.
+// BackupDir returns the folder of daily backups of the chosen ledger. It is empty if the ledger is
+// in PostgreSQL or backups are turned off.
 func (e Environment) BackupDir() string {
 	if e.DatabaseURL != "" || e.Backups.Keep == 0 || e.chosen == nil {
 		return ""
@@ -40,8 +40,7 @@ func (e Environment) BackupDir() string {
 	return cmp.Or(e.Backups.Dir, filepath.Join(e.LedgerDir(), "backups"))
 }
 
-// Owner returns the mode and the organizations of the chosen ledger, as far as they are
-// known without opening it.
+// Owner returns the mode and the known organizations of the chosen ledger without opening it.
 func (e Environment) Owner() (mode string, known []ledger.Organization) {
 	if e.chosen != nil {
 		mode, known = e.chosen.Mode, e.chosen.Organizations

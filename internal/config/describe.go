@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// InForce is the value of a variable that is in force, and where it comes from. A
-// secret has no value here.
+// InForce is the effective value of a variable and its source. Value is empty if the variable is a
+// secret.
 type InForce struct {
 	Name   string
 	Value  string
 	Set    bool
 	Secret bool
-	Source string // in words; empty where nothing sets it
-	Note   string // a value that is not in force, and why
+	// Source is in words. It is empty if the variable is not set.
+	Source string
+	// Note describes an ignored value and the reason.
+	Note string
 }
 
-// Describe lists every variable with the value that is in force. It reads no secret.
-// live is the flag --live.
+// Describe lists every variable with its effective value. It reads no secret. live is the flag
+// --live.
 func Describe(getenv func(string) string, live bool) ([]InForce, error) {
 	settings, err := loadSettings(SettingsPath(getenv))
 	if err != nil {
@@ -39,7 +41,7 @@ func Describe(getenv func(string) string, live bool) ([]InForce, error) {
 	return all, nil
 }
 
-// describe says which layer a variable comes from.
+// describe returns the effective value of a variable and its layer.
 func (l layers) describe(name string) InForce {
 	v := InForce{Name: name, Secret: slices.Contains(fileVariables, name), Note: l.describeIgnored(name)}
 	text, from := l.find(name)
@@ -61,7 +63,7 @@ func (l layers) describe(name string) InForce {
 	return v
 }
 
-// describeIgnored says why a value of the settings file is not in force.
+// describeIgnored returns why a value of the settings file is ignored.
 func (l layers) describeIgnored(name string) string {
 	switch {
 	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"] == "", !l.ignores(name):
@@ -74,7 +76,7 @@ func (l layers) describeIgnored(name string) string {
 	return "live of the settings file is not used: it is for another key"
 }
 
-// withoutPassword hides the password of an address.
+// withoutPassword hides the password in an address.
 func withoutPassword(text string) string {
 	if u, err := url.Parse(text); err == nil && u.User != nil {
 		return u.Redacted()

@@ -1,6 +1,6 @@
-// Package config reads the settings (flags, environment, settings file) and opens
-// what they name. Both commands use it, so that a variable means the same to an
-// importer and to a fleet of workers.
+// Package config reads the settings (flags, environment, settings file) and opens the resources
+// that they name. Both commands use it, so that a variable has the same meaning for an importer and
+// for a fleet of workers.
 package config
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
-// Variable is an environment variable, as the help texts show it.
+// Variable is an environment variable as the help texts show it.
 type Variable struct{ Name, Default, Meaning string }
 
 // Variables lists all environment variables.
@@ -81,46 +81,57 @@ var Variables = []Variable{
 		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files with these secrets"},
 }
 
-// Environment is the configuration that the variables describe.
+// Environment is the configuration from the variables.
 type Environment struct {
-	BaseURL       string
-	Live          bool
-	CostTolerance money.Cents // how much more than approved an order may cost
-	RepeatAgents  bool        // whether an agent order may be sent again after a lost answer
-	DataDir       string
-	DatabaseURL   string
-	RedisURL      string
-	Concurrency   int
-	Rate          float64 // requests a second; 0 for unlimited
-	Timeout       time.Duration
-	FeesFile      string
-	PriceTypes    string
-	Downloads     network.Downloads // the hosts that documents may come from
-	Backups       Backups
-	SignIn        SignIn      // the sign-in provider of the page
-	Ledger        string      // the value of --ledger; empty for the organization's own ledger
-	Warn          func(error) // receives warnings about the data folder; may be nil
+	BaseURL string
+	Live    bool
+	// CostTolerance is how much an order may cost more than approved.
+	CostTolerance money.Cents
+	// RepeatAgents reports whether an agent order may be sent again after a lost answer.
+	RepeatAgents bool
+	DataDir      string
+	DatabaseURL  string
+	RedisURL     string
+	Concurrency  int
+	// Rate is in requests per second. Zero means unlimited.
+	Rate       float64
+	Timeout    time.Duration
+	FeesFile   string
+	PriceTypes string
+	// Downloads has the hosts that documents may be downloaded from.
+	Downloads network.Downloads
+	Backups   Backups
+	// SignIn is the sign-in provider of the page.
+	SignIn SignIn
+	// Ledger is the value of --ledger. It is empty if the organization's own ledger is used.
+	Ledger string
+	// Warn receives warnings about the data folder. It is optional.
+	Warn func(error)
 
-	chosen       *account             // the ledger of the data folder; nil before the choice
-	organization *ledger.Organization // as the filing service reported it; nil before the request
+	// chosen is the ledger of the data folder, nil before the choice.
+	chosen *account
+	// organization is the one that the filing service reported, nil before the request.
+	organization *ledger.Organization
 	binding      *binding
-	layers       layers // where the values come from
+	// layers are the sources of the values.
+	layers layers
 
-	key           secret.Value
-	sealKey       secret.Value
-	targets       secret.Value // of notifications
-	kinds         string       // of notifications
+	key     secret.Value
+	sealKey secret.Value
+	// targets and kinds configure notifications.
+	targets       secret.Value
+	kinds         string
 	webhookSecret func() (secret.Value, error)
 }
 
-// String names the service and the data folder, and no secret.
+// String returns the names of the filing service and the data folder without a secret.
 func (e Environment) String() string { return "environment of " + e.BaseURL + " and " + e.DataDir }
 
 // GoString keeps the secrets out of %#v.
 func (e Environment) GoString() string { return e.String() }
 
-// Read reads the variables, and what they leave open from the settings file. It
-// opens nothing but these files and those that hold secrets.
+// Read reads the variables, and the settings file for variables that are not set. It opens only
+// these files and the files with secrets.
 func Read(getenv func(string) string) (Environment, error) {
 	settings, err := loadSettings(SettingsPath(getenv))
 	if err != nil {
@@ -186,7 +197,7 @@ func (e *Environment) readSecrets(value func(string) string) error {
 	return nil
 }
 
-// readNumbers reads the switches, amounts, and times.
+// readNumbers reads the switches, amounts and times.
 func (e *Environment) readNumbers(value func(string) string) (err error) {
 	if e.Live, err = readSwitch("FILING_LIVE", value); err != nil {
 		return err
@@ -212,7 +223,7 @@ func (e *Environment) readNumbers(value func(string) string) (err error) {
 	return nil
 }
 
-// readSwitch reads a variable that is 1 or 0; empty is 0.
+// readSwitch reads a variable that is 1 or 0. The default is 0.
 func readSwitch(name string, value func(string) string) (bool, error) {
 	v := value(name)
 	if v == "" {
@@ -225,10 +236,9 @@ func readSwitch(name string, value func(string) string) (bool, error) {
 	return on, nil
 }
 
-// readSecret reads a variable or, if it is empty, the file that NAME_FILE names.
-// Containers get their secrets as files, so that none shows in a list of
-// processes or variables. An empty file is an error: without its DATABASE_URL,
-// the ledger would silently be another one.
+// readSecret reads a variable, or the file that NAME_FILE names if the variable is empty.
+// Containers get their secrets as files, so that lists of processes or variables do not show them.
+// An empty file is an error. Otherwise an empty DATABASE_URL would silently select another ledger.
 func readSecret(name string, value func(string) string) (secret.Value, error) {
 	v, file := value(name), value(name+"_FILE")
 	if v != "" || file == "" {
@@ -237,7 +247,7 @@ func readSecret(name string, value func(string) string) (secret.Value, error) {
 	return readSecretFile("the file that "+name+"_FILE names", file)
 }
 
-// readSecretFile reads a file with a secret, without the space around it.
+// readSecretFile reads a file with a secret and trims the space around it.
 func readSecretFile(what, path string) (secret.Value, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -250,7 +260,7 @@ func readSecretFile(what, path string) (secret.Value, error) {
 	return secret.New(v), nil
 }
 
-// OpenLedger opens the ledger that was chosen, or that DATABASE_URL names.
+// OpenLedger opens the chosen ledger, or the database of DATABASE_URL.
 func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	dir := e.DataDir
 	switch {
@@ -273,11 +283,11 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	})
 }
 
-// LinkDir is the folder for files that only the user of this machine may read:
-// that of the ledger, or the data folder if the ledger is a database.
+// LinkDir returns the folder for files that only the user of this machine may read. It is the
+// folder of the ledger, or the data folder if the ledger is a database.
 func (e Environment) LinkDir() string { return cmp.Or(e.LedgerDir(), e.DataDir) }
 
-// LedgerDir is the folder of the chosen ledger; empty if there is none.
+// LedgerDir returns the folder of the chosen ledger, empty if there is none.
 func (e Environment) LedgerDir() string {
 	if e.chosen == nil {
 		return ""
@@ -285,7 +295,7 @@ func (e Environment) LedgerDir() string {
 	return e.chosen.dir
 }
 
-// Account identifies the filing account of the API key; empty before Recognize.
+// Account identifies the filing account of the API key. It is empty before Recognize.
 func (e Environment) Account() string {
 	if e.organization == nil {
 		return ""
@@ -293,7 +303,7 @@ func (e Environment) Account() string {
 	return ledger.Client{Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash()}.Account()
 }
 
-// LedgerName is the name of the ledger in use.
+// LedgerName returns the name of the ledger in use.
 func (e Environment) LedgerName() string {
 	if e.chosen == nil {
 		return databaseName(e.DatabaseURL)
@@ -307,7 +317,7 @@ func (e Environment) OpenQueue() (*jobs.Queue, error) { return jobs.OpenQueue(e.
 // NewQueue opens the queue without a check.
 func (e Environment) NewQueue() (*jobs.Queue, error) { return jobs.NewQueue(e.RedisURL) }
 
-// Client returns a client of the filing service. It connects to nothing.
+// Client returns a client of the filing service. It opens no connection.
 func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
@@ -331,8 +341,8 @@ func (e Environment) Client() (*filingapi.Client, error) {
 // HasKey reports whether there is an API key.
 func (e Environment) HasKey() bool { return !e.key.IsEmpty() }
 
-// WebhookSecrets reads the signing secrets of events. It reads their file at every
-// call, so that a replaced file counts at once.
+// WebhookSecrets reads the signing secrets of events. It reads their file at every call, so that a
+// replaced file takes effect immediately.
 func (e Environment) WebhookSecrets() ([]string, error) {
 	secrets, err := e.webhookSecret()
 	return strings.FieldsFunc(secrets.Reveal(), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
@@ -347,7 +357,7 @@ func (e Environment) NotifyTargets() ([]*notify.Target, error) {
 	return all, nil
 }
 
-// Notifier returns the sender of notifications. Without targets it does nothing.
+// Notifier returns the sender of notifications. It does nothing if there are no targets.
 func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notifier, error) {
 	targets, err := e.NotifyTargets()
 	if err != nil {
@@ -360,11 +370,11 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 	return notify.New(notify.Config{Ledger: l, Targets: targets, On: kinds, Log: log}), nil
 }
 
-// Throttle limits the requests to FILING_RATE, for all processes that share the
-// queue, or the data folder if the queue is in-process; nil for no limit.
+// Throttle limits the requests to FILING_RATE. The limit applies to all processes that share the
+// queue, or the data folder if the queue is in-process. It is nil if the rate is unlimited.
 func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e.Rate, e.DataDir) }
 
-// Mode is "test" for test keys and without a key, and "live" for any other key. A
+// Mode returns "live" if the key is not a test key, and "test" for a test key and without a key. A
 // ledger has orders of one mode only.
 func (e Environment) Mode() string {
 	if e.key.IsEmpty() || strings.HasPrefix(e.key.Reveal(), "sk_test_") {
@@ -373,7 +383,7 @@ func (e Environment) Mode() string {
 	return "live"
 }
 
-// Fees loads the state fees: those of FILING_FEES override the built-in ones.
+// Fees loads the state fees. The fees of FILING_FEES override the built-in ones.
 func (e Environment) Fees() (*pricing.Fees, error) {
 	if e.FeesFile == "" {
 		return pricing.BuiltinFees(), nil
@@ -381,7 +391,7 @@ func (e Environment) Fees() (*pricing.Fees, error) {
 	return pricing.LoadFees(e.FeesFile)
 }
 
-// Quoter combines prices with the state fees.
+// Quoter returns a quoter over prices and the state fees.
 func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	fees, err := e.Fees()
 	if err != nil {
@@ -394,8 +404,8 @@ func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	return pricing.NewRates(book, fees), nil
 }
 
-// SendNotifications sends the notifications of a ledger until stop is called, and
-// the remaining ones then, so that a run reports its own end.
+// SendNotifications sends the notifications of a ledger until stop is called. stop sends the
+// remaining ones, so that a run reports its own end.
 func (e Environment) SendNotifications(ctx context.Context, l *ledger.Ledger,
 	log *slog.Logger) (stop func(), err error) {
 	notifier, err := e.Notifier(l, log)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Help lists the variables for the help of a command, a line each, followed by the
-// command's own variables.
+// Help lists the variables for the help of a command with one line each, followed by the command's
+// own variables.
 func Help(own ...Variable) string {
 	var b strings.Builder
 	for _, v := range append(Variables[:len(Variables):len(Variables)], own...) {

@@ -8,21 +8,19 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memoryShare is the share of the container's memory that a server uses before the
-// garbage collector works harder. The rest is for stacks and for memory that is
-// freed late.
+// memoryShare is the share of the container's memory at which a server's garbage collector starts
+// to work harder. The rest is for stacks and for memory that is freed late.
 const memoryShare = 0.85
 
-// Of a process: garbage of up to four times what is in use is collected together,
-// which costs a tenth less processor time for each order, up to the memory that a
-// machine can always spare.
+// A process lets garbage grow to four times the live heap, which saves a tenth of the processor time
+// of each order. spareMemory is in bytes and limits the memory. Every machine can spare as much.
 const (
 	garbagePercent = 400
 	spareMemory    = 200 << 20
 )
 
-// SpendMemory lets a process spend memory to save processor time. GOGC and GOMEMLIMIT
-// win.
+// SpendMemory makes a process use more memory to save processor time. GOGC and GOMEMLIMIT override
+// it.
 func SpendMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
@@ -32,12 +30,12 @@ func SpendMemory() {
 	}
 }
 
-// LimitMemory keeps a server below the memory of its container, or of its machine
-// without one. GOMEMLIMIT wins. The limit is soft; package sheet bounds the memory
-// of a single spreadsheet.
+// LimitMemory keeps a server below the memory of its container, or of its machine if there is no
+// container. GOMEMLIMIT overrides it. The limit is soft. Package sheet limits the memory of a
+// single spreadsheet.
 func LimitMemory(log *slog.Logger) {
 	if set := os.Getenv("GOMEMLIMIT"); set != "" {
-		log.Info("memory limit set", "gomemlimit", set) // by the runtime
+		log.Info("memory limit set", "gomemlimit", set) // the runtime has set it
 		return
 	}
 	limit, err := memlimit.Set(

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-// Scheduler returns the scheduler of a ledger. Without a client, its plans have no
-// prices and no schedule can run.
+// Scheduler returns the scheduler of a ledger. Without a client, its plans have no prices and no
+// schedule can run.
 func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
 	c := schedule.Config{Ledger: l, By: "a schedule", Log: log}
 	if host, err := os.Hostname(); err == nil {
@@ -28,11 +28,11 @@ func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *
 	return schedule.New(c)
 }
 
-// PriceSource returns a source of current prices, which also records in the ledger
-// whether the filing service accepts the key: see pricing.FetchPrices. It first
-// checks that the key belongs to the organization of the ledger. Otherwise it
-// returns ledger.ErrMode or ledger.ErrOrganization: another organization's prices
-// and rejected keys say nothing about this ledger.
+// PriceSource returns a source of current prices. The source also records in the ledger whether the
+// filing service accepts the key. See pricing.FetchPrices. It first checks that the key belongs to
+// the organization of the ledger, because the prices and rejected keys of another organization do
+// not apply to this ledger. If the check fails, it returns ledger.ErrMode or
+// ledger.ErrOrganization.
 func (e Environment) PriceSource(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
 		reportable, err := l.Notifications().FindReportable(ctx)
@@ -61,8 +61,8 @@ type binding struct {
 	done bool
 }
 
-// bind ties the ledger to the organization that the filing service reports for
-// the key, once in a process.
+// bind binds the ledger, once per process, to the organization that the filing service reports for
+// the key.
 func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filingapi.Client) error {
 	e.binding.mu.Lock()
 	defer e.binding.mu.Unlock()
@@ -81,8 +81,8 @@ func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filinga
 	}
 	err := l.Organizations().BindClient(ctx, ledger.Client{
 		Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash(),
-		// A ledger of the data folder was chosen by organization or by a person, a
-		// database only by its address.
+		// An organization or a person chose a ledger of the data folder. Only its address chose a
+		// database.
 		Decided: e.Ledger != "" || e.DatabaseURL == "" && opened != nil,
 	})
 	e.binding.done = err == nil

@@ -13,23 +13,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
-// Service is a filing service and the key for it. The settings file has the key
-// itself, or the file that it comes from.
+// Service is a filing service and its key. The settings file has the key or the path of its file.
 type Service struct {
 	BaseURL string
 	Key     secret.Value
 	KeyFile string
-	Live    bool // the key may be live
+	// Live reports whether a live key is allowed.
+	Live bool
 }
 
-// String names the address and not the key.
+// String returns the address without the key.
 func (s Service) String() string { return "filing service at " + s.BaseURL }
 
 // GoString keeps the key out of %#v.
 func (s Service) GoString() string { return s.String() }
 
-// ReadKey reads the key from its file, if it has one. The path of the file becomes
-// absolute: commands run in any folder.
+// ReadKey reads the key from its file if it has one. It makes the path of the file absolute,
+// because commands run in any folder.
 func (s *Service) ReadKey() (err error) {
 	if s.KeyFile == "" {
 		return nil
@@ -51,9 +51,8 @@ func (e Environment) With(s Service) Environment {
 	return e
 }
 
-// CheckService asks the filing service whose the key is. A service that does not
-// report the organization has to answer something else with this key: a wrong path
-// has no organization either.
+// CheckService requests the organization of the key. If the service does not report one, another
+// request must succeed with this key, because a wrong address returns no organization either.
 func (e Environment) CheckService(ctx context.Context) (ledger.Organization, error) {
 	client, err := e.Client()
 	if err != nil {
@@ -70,8 +69,8 @@ func (e Environment) CheckService(ctx context.Context) (ledger.Organization, err
 	return o, err
 }
 
-// SavedService is the filing service of the settings file. It reads no key that is
-// elsewhere.
+// SavedService returns the filing service of the settings file. It does not read a key from another
+// file.
 func SavedService(getenv func(string) string) (Service, error) {
 	settings, err := loadSettings(SettingsPath(getenv))
 	if err != nil {
@@ -86,11 +85,11 @@ func SavedService(getenv func(string) string) (Service, error) {
 	}, nil
 }
 
-// HasKey reports whether there is a key, or a file with one.
+// HasKey reports whether there is a key or a key file.
 func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile != "" }
 
-// ReadFor reads the environment for another filing service than that of the
-// variables and the settings file, which can be wrong.
+// ReadFor reads the environment for a filing service that replaces the one of the variables and the
+// settings file, which can be invalid.
 func ReadFor(getenv func(string) string, s Service) (Environment, error) {
 	settings, err := loadSettings(SettingsPath(getenv))
 	if err != nil {

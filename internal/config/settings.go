@@ -26,16 +26,17 @@ import (
 //	api_key = "sk_test_…"          # or api_key_file
 //	live = false
 
-// settingsName is the file in its folder.
+// settingsName is the name of the settings file.
 const settingsName = "config.toml"
 
 // settings are the values of a settings file.
 type settings struct {
-	path   string
-	values map[string]string // by variable
+	path string
+	// values are by variable.
+	values map[string]string
 }
 
-// SettingsPath is the settings file of the user; empty without a home folder.
+// SettingsPath returns the settings file of the user. It is empty if the user has no home folder.
 func SettingsPath(getenv func(string) string) string { return settingsPathOn(runtime.GOOS, getenv) }
 
 func settingsPathOn(goos string, getenv func(string) string) string {
@@ -46,9 +47,8 @@ func settingsPathOn(goos string, getenv func(string) string) string {
 	return filepath.Join(folder, settingsName)
 }
 
-// folderOn is a folder of the user on an operating system, by the variable of Windows
-// or of XDG that names its parent; empty without a home folder. A relative XDG folder
-// does not count.
+// folderOn returns a folder of the user on an operating system. A variable of Windows or of XDG
+// names its parent. It is empty if the user has no home folder. A relative XDG folder is ignored.
 func folderOn(goos string, getenv func(string) string, windows, xdg, below, name string) string {
 	parent := getenv("HOME")
 	switch {
@@ -67,16 +67,16 @@ func folderOn(goos string, getenv func(string) string, windows, xdg, below, name
 	return filepath.Join(parent, name)
 }
 
-// fileVariables are the secrets that can also be files.
+// fileVariables are the secrets that can also be in files.
 var fileVariables = []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "FILING_NOTIFY",
 	"OIDC_CLIENT_SECRET", "DATABASE_URL", "REDIS_URL"}
 
-// settingOf is the key of a variable in the settings file.
+// settingOf returns the key of a variable in the settings file.
 func settingOf(variable string) string {
 	return strings.ToLower(strings.TrimPrefix(variable, "FILING_"))
 }
 
-// settingVariables are the variables by their keys in the settings file.
+// settingVariables maps the keys of the settings file to variables.
 var settingVariables = sync.OnceValue(func() map[string]string {
 	all := make(map[string]string)
 	for _, v := range Variables {
@@ -90,7 +90,7 @@ var settingVariables = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// loadSettings reads the settings file. Without one, there are no settings.
+// loadSettings reads the settings file. A missing file has no settings.
 func loadSettings(path string) (*settings, error) {
 	if path == "" {
 		return &settings{}, nil
@@ -106,8 +106,8 @@ func loadSettings(path string) (*settings, error) {
 	return s, err
 }
 
-// parseSettings reads the content of a settings file. It returns the values by the
-// keys of the file, too.
+// parseSettings parses the content of a settings file. It also returns the values by the keys of
+// the file.
 func parseSettings(path string, content []byte) (*settings, map[string]any, error) {
 	var read map[string]any
 	err := toml.Unmarshal(content, &read)
@@ -142,7 +142,7 @@ func lineOf(content []byte, name string) int {
 	return 1 + bytes.Count(content[:at[0]], []byte("\n"))
 }
 
-// settingText is a value as the variable has it.
+// settingText converts a value to the text of a variable.
 func settingText(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
@@ -160,7 +160,7 @@ func settingText(value any) (string, error) {
 	return "", errors.New("must be a text, a number, true, or false")
 }
 
-// source says where a value comes from.
+// source is the layer of a value.
 type source int
 
 const (
@@ -169,8 +169,8 @@ const (
 	fromEnvironment
 )
 
-// layers are the places of a value, from the first that has it: the environment, the
-// settings file, the default.
+// layers are the places of a value. The first with a value applies: the environment, the settings
+// file, then the default.
 type layers struct {
 	getenv   func(string) string
 	settings *settings
@@ -178,15 +178,15 @@ type layers struct {
 
 func (l layers) env(name string) string { return strings.TrimSpace(l.getenv(name)) }
 
-// decidedByEnv reports whether the environment has a variable, or the file of it.
+// decidedByEnv reports whether the environment has a variable or its file.
 func (l layers) decidedByEnv(name string) bool {
 	name = strings.TrimSuffix(name, "_FILE")
 	return l.env(name) != "" || l.env(name+"_FILE") != ""
 }
 
-// ignores reports whether the settings file has no say in a variable. Its API key is
-// for its own address, and its permission to use a live key is for its own key: with
-// another of the environment, a key would go to a server that it is not meant for.
+// ignores reports whether the value of a variable in the settings file is ignored. The file's API
+// key is only for its own address, and its permission to use a live key only for its own key.
+// Otherwise a key could be sent to the wrong server if the environment overrides one of them.
 func (l layers) ignores(name string) bool {
 	if l.decidedByEnv(name) {
 		return true
@@ -222,7 +222,7 @@ func (l layers) value(name string) string {
 	return v
 }
 
-// explain adds to an error about a variable that the settings file has it.
+// explain adds the name of the setting to an error about a variable from the settings file.
 func (l layers) explain(err error) error {
 	if err == nil {
 		return nil
@@ -235,12 +235,11 @@ func (l layers) explain(err error) error {
 	return err
 }
 
-// ByEnvironment reports whether the environment has a variable, which then wins over
-// the settings file.
+// ByEnvironment reports whether the environment has a variable, which overrides the settings file.
 func (e Environment) ByEnvironment(name string) bool { return e.layers.decidedByEnv(name) }
 
-// SaveService writes a filing service to the settings file, which only the user can
-// read. Other settings keep their values; comments are lost.
+// SaveService writes a filing service to the settings file, which only the user can read. It keeps
+// the values of other settings but not the comments.
 func SaveService(path string, s Service) error {
 	if path == "" {
 		return errors.New("there is no home folder for the settings file: set FILING_BASE_URL and FILING_API_KEY")
@@ -275,7 +274,7 @@ func SaveService(path string, s Service) error {
 	return writeFile("the settings file", path, append([]byte(head), content...))
 }
 
-// writeFile writes a file at once, for the user alone.
+// writeFile writes a file atomically. Only the user can read it.
 func writeFile(what, path string, content []byte) error {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", what, err) }
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -285,7 +284,7 @@ func writeFile(what, path string, content []byte) error {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.Remove(file.Name()) // of no effect once it is renamed
+	defer os.Remove(file.Name()) // has no effect after the rename
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Chmod(0o600), file.Sync(), file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)

@@ -12,19 +12,22 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
-// SignIn is the configuration of the sign-in provider.
+// SignIn configures the sign-in provider.
 type SignIn struct {
-	Issuer string // empty for no provider
+	// Issuer is empty if there is no provider.
+	Issuer string
 	Client string
-	Claim  string // names the groups
+	// Claim is the name of the claim with the groups.
+	Claim  string
 	Roles  signin.GroupRoles
 	Scopes []string
-	Public string // PUBLIC_URL
+	// Public is PUBLIC_URL.
+	Public string
 
 	secret secret.Value
 }
 
-// String names the provider and not the secret.
+// String returns the name of the provider without the secret.
 func (s SignIn) String() string { return "sign-in by " + s.Issuer }
 
 // GoString keeps the secret out of %#v.
@@ -68,7 +71,7 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	return s, nil
 }
 
-// isIssuer reports whether the address of a provider has https; http is for a
+// isIssuer reports whether a provider's address is valid. It must have https, or http for a
 // provider on this machine.
 func isIssuer(address string) bool {
 	u, err := url.Parse(address)
@@ -78,8 +81,8 @@ func isIssuer(address string) bool {
 	return u.Scheme == "https" || (u.Scheme == "http" && network.IsLoopback(u.Hostname()))
 }
 
-// Provider returns the sign-in provider; nil if none is configured. callback is
-// the path below the page's address that the provider sends people back to.
+// Provider returns the sign-in provider, nil if none is configured. callback is the path, relative
+// to the page's address, to which the provider redirects.
 func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, error) {
 	if s.Issuer == "" {
 		return nil, nil
@@ -103,7 +106,7 @@ func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, er
 	}), nil
 }
 
-// Groups lists the roles of the groups, as OIDC_ROLES has them.
+// Groups lists the roles of the groups in the format of OIDC_ROLES.
 func (s SignIn) Groups() []string {
 	var all []string
 	for _, g := range s.Roles {
