@@ -100,7 +100,7 @@ func (c *Cents) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Add sums amounts. It returns ErrOverflow if the sum is out of range.
+// Add sums amounts. It returns ErrOverflow if the sum overflows.
 func Add(amounts ...Cents) (Cents, error) {
 	var sum Cents
 	for _, a := range amounts {
