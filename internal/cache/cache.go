@@ -19,7 +19,7 @@ type Options[V any] struct {
 	// values never expire.
 	TTL func(took time.Duration) time.Duration
 	// Max limits the total cost of the values. Zero means no limit. The cache evicts the least
-	// recently used values first, but keeps the last value whatever its cost.
+	// recently used values first, but always keeps the last one.
 	Max int
 	// Cost returns the cost of a value. If it is nil, each value costs 1.
 	Cost func(V) int
@@ -60,7 +60,7 @@ func New[K ~string, V any](o Options[V]) *Cache[K, V] {
 
 // Get returns the value of a key and loads it if it is missing or expired. One caller loads it. The
 // other callers wait for the same value or for the end of their context. Get does not keep the
-// result of a failed load. A panic in load is raised in each caller, where a server can recover
+// result of a failed load. A panic in load is raised in each caller, so that a server can recover
 // from it.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
 	if v, ok := c.Peek(key); ok {
