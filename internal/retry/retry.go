@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff computes the wait before the next try. It doubles from First to Max. If last is zero, the
-// Backoff is new.
+// Backoff computes the wait before the next try. It doubles from First to Max. The first wait is
+// First, because last is zero.
 type Backoff struct {
 	First, Max time.Duration
 	last       time.Duration
