@@ -1,7 +1,7 @@
 package sandbox
 
-// billItems returns the items of an order with their costs. Source: spec
-// section 4, billing rules and order rules 6, 8.
+// billItems returns the items of an order with their costs.
+// Source: spec section 4, billing rules and order rules 6, 8.
 func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 	var items []Item
 	entityType := ""
@@ -23,7 +23,8 @@ func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 	if req.ein != nil {
 		item := Item{Product: ein, BilledAs: ein}
 		if req.formation != nil {
-			item.BilledAs = "" // part of tier 2
+			// The fee is part of tier 2.
+			item.BilledAs = ""
 		}
 		items = append(items, item)
 	}

@@ -8,19 +8,25 @@ import (
 	"time"
 )
 
-// Books is a copy of the service's counters and orders; amounts in cents.
+// Books is a copy of the service's counters and orders. Amounts are in cents.
 type Books struct {
 	Opening   int64 `json:"openingCents"`
 	Deposited int64 `json:"depositedCents"`
 	Charged   int64 `json:"chargedCents"`
-	Balance   int64 `json:"balanceCents"` // Opening + Deposited − Charged
+	// Balance is Opening + Deposited − Charged.
+	Balance int64 `json:"balanceCents"`
 
-	Orders []Order `json:"orders"` // oldest first
+	// Orders are sorted from the oldest to the newest.
+	Orders []Order `json:"orders"`
 
-	Requests map[string]int `json:"requests"` // by endpoint, as "POST /orders"
-	Lookups  map[string]int `json:"lookups"`  // GETs by path
-	Refused  map[int]int    `json:"refused"`  // by status, faults not counted
-	Faults   map[string]int `json:"faults"`   // fired, by name
+	// Requests counts requests by endpoint, such as "POST /orders".
+	Requests map[string]int `json:"requests"`
+	// Lookups counts GET requests by path.
+	Lookups map[string]int `json:"lookups"`
+	// Refused counts refusals by status, without faults.
+	Refused map[int]int `json:"refused"`
+	// Faults counts the faults that fired, by name.
+	Faults map[string]int `json:"faults"`
 }
 
 // Books returns a copy of the current books.
@@ -50,8 +56,7 @@ func (o *Order) copy() Order {
 	return c
 }
 
-// Items returns all purchases, oldest first, without agent service that was
-// active already.
+// Items returns all purchases, oldest first, without agent service that was already active.
 func (b Books) Items() []Item {
 	var items []Item
 	for _, o := range b.Orders {
@@ -70,9 +75,9 @@ type Duplicate struct {
 	OrderIDs []string `json:"orderIds"`
 }
 
-// Duplicates lists the filings bought more than once, without canceled ones, in
-// the order of their first purchase. The service refuses neither a second
-// annual report nor a second formation; a test finds them here.
+// Duplicates lists the filings bought more than once, without canceled ones, in the order of their
+// first purchase. The service refuses neither a second annual report nor a second formation, so a
+// test finds them here.
 func (b Books) Duplicates() []Duplicate {
 	at := make(map[string]int)
 	var bought []Duplicate
@@ -92,7 +97,7 @@ func (b Books) Duplicates() []Duplicate {
 	return slices.DeleteFunc(bought, func(d Duplicate) bool { return len(d.OrderIDs) < 2 })
 }
 
-// Key identifies the filing of an item; repeated purchases have the same key.
+// Key identifies the filing of an item. Repeated purchases have the same key.
 func (i Item) Key() string {
 	switch i.Product {
 	case annualReport:
@@ -108,15 +113,16 @@ func (i Item) Key() string {
 
 // Violation is a request that the spec forbids.
 type Violation struct {
-	At      time.Time `json:"at"`
-	Rule    string    `json:"rule"` // "4.9" is order rule 9 of section 4
-	Message string    `json:"message"`
-	Status  int       `json:"status"`
-	Method  string    `json:"method"`
-	Path    string    `json:"path"`
-	Body    []byte    `json:"-"`
-	// Hidden marks a rule that a client cannot check, because it depends on
-	// records that no endpoint shows, such as the agent on record.
+	At time.Time `json:"at"`
+	// Rule names the broken rule: "4.9" is order rule 9 of section 4.
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Body    []byte `json:"-"`
+	// Hidden marks a rule that a client cannot check, because it depends on records that no
+	// endpoint shows, such as the agent on record.
 	Hidden bool `json:"hidden"`
 }
 
@@ -124,10 +130,10 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s %s: %d: rule %s: %s", v.Method, v.Path, v.Status, v.Rule, v.Message)
 }
 
-const maxViolations = 10_000 // a client that fails in a loop must not fill the memory
+// maxViolations bounds the memory that a client uses that fails in a loop.
+const maxViolations = 10_000
 
-// Violations returns the requests that the spec forbids, oldest first, up to the
-// first 10,000.
+// Violations returns the requests that the spec forbids, oldest first, up to the first 10,000.
 func (s *Service) Violations() []Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

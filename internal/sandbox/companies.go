@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Address is a postal address. Source: spec section 2.
+// Address is a postal address.
+// Source: spec section 2.
 type Address struct {
 	Line1      string `json:"line1"`
 	Line2      string `json:"line2,omitempty"`
@@ -28,15 +29,18 @@ type Agent string
 
 // The agents on record.
 const (
-	ActiveService Agent = "service"  // the service's own agent, subscribed and active
-	OtherAgent    Agent = "supplied" // another agent, supplied with an earlier order
+	// ActiveService is the service's own agent, subscribed and active.
+	ActiveService Agent = "service"
+	// OtherAgent is another agent, supplied with an earlier order.
+	OtherAgent Agent = "supplied"
 )
 
-// Company is a company on record. Source: spec section 2; the fields
-// from Slug on are internal to the service.
+// Company is a company on record. The fields from Slug on are internal to the service.
+// Source: spec section 2.
 type Company struct {
 	ID, LegalName, TradeName, EIN string
-	EntityType                    string // LLC, CORP or empty
+	// EntityType is LLC, CORP or empty.
+	EntityType                    string
 	StructureType, TaxElection    string
 	FiscalEndMonth                string
 	FormationDate, FormationState string
@@ -44,25 +48,29 @@ type Company struct {
 	MailingAddress                *Address
 	CreatedAt, UpdatedAt          time.Time
 
-	Slug         string
-	UserID       string
-	Agents       map[string]Agent // by state
+	Slug   string
+	UserID string
+	// Agents are the agents by state.
+	Agents       map[string]Agent
 	EINRequested bool
-	Qualified    []string // states with a paid foreign qualification
-	Elsewhere    bool     // of another organization: never shown
+	// Qualified are the states with a paid foreign qualification.
+	Qualified []string
+	// Elsewhere marks a company of another organization, which is never shown.
+	Elsewhere bool
 }
 
-// company is the record: the seeded or ordered company with the changes that
-// orders made.
+// company is the record of a company: the seeded or ordered company with the changes by orders.
 type company struct {
 	Company
-	auto      bool
-	service   map[string]*Item // active registered agent service by state
+	auto bool
+	// service is the active registered agent service by state.
+	service   map[string]*Item
 	qualified map[string]bool
-	reports   map[string]bool // states with an annual report subscription
+	// reports are the states with an annual report subscription.
+	reports map[string]bool
 }
 
-// texts are the texts of a company by their names in requests and answers.
+// texts returns the texts of a company by their names in requests and answers.
 func (c *Company) texts() map[string]*string {
 	return map[string]*string{
 		"legalName": &c.LegalName, "tradeName": &c.TradeName, "ein": &c.EIN, "entityType": &c.EntityType,
@@ -90,9 +98,8 @@ func (c *company) answer() map[string]any {
 	return a
 }
 
-// AddCompany puts a company on record and returns it. It fills in an empty ID,
-// slug and times. Other empty fields stay empty: clients complete companies
-// without a type or a state.
+// AddCompany puts a company on record and returns it. It fills in an empty ID, slug and times.
+// Other empty fields stay empty, because clients complete companies without a type or a state.
 func (s *Service) AddCompany(c Company) Company {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +146,8 @@ func (s *Service) addCompany(c Company) *company {
 	return rec
 }
 
-// earlierAgentService is the registered agent order of a company that had the
-// service before the first recorded order.
+// earlierAgentService returns the registered agent order of a company that had the service before
+// the first recorded order.
 func (s *Service) earlierAgentService(c *company, state string) *Item {
 	item := &Item{
 		ID:           s.id("order"),
@@ -198,8 +205,8 @@ func (s *Service) findCompany(key string) *company {
 	return rec
 }
 
-// setAutoAgent sets the agent of a company of AutoSeed in a state at its first
-// order: active service, unless the order buys the agent.
+// setAutoAgent sets the agent of a company of AutoSeed in a state at its first order. The agent is
+// the active service, unless the order buys the agent.
 func (s *Service) setAutoAgent(c *company, state string, ordersAgent bool) {
 	if _, settled := c.Agents[state]; !c.auto || settled {
 		return
@@ -232,9 +239,9 @@ func companyKey(key string) error {
 	return forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a company id nor a slug", key)
 }
 
-// createCompany reads the fields that the spec lists. Assumption: legalName and
-// userId are required; which are is not shown in the spec, and an order can
-// complete nothing but entityType and formationState.
+// createCompany reads the fields that the spec lists.
+// Assumption: legalName and userId are required. The spec does not show the required fields, and an
+// order can complete only entityType and formationState.
 func (s *Service) createCompany(c *call) (any, error) {
 	rec := Company{LegalName: c.body.text("legalName"), UserID: c.body.text("userId")}
 	c.body.matches("userId", rec.UserID, userID, "a user id (user_…)")
@@ -253,9 +260,9 @@ func (s *Service) createCompany(c *call) (any, error) {
 	return s.addCompany(rec).answer(), nil
 }
 
-// patchCompany changes the fields given. Assumption: they are those of the
-// company that the service does not set itself; the update body is not shown in
-// the spec.
+// patchCompany changes the given fields.
+// Assumption: they are the company's fields that the service does not set itself. The spec does not
+// show the update body.
 func (s *Service) patchCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
@@ -284,7 +291,7 @@ func (s *Service) patchCompany(c *call) (any, error) {
 	return rec.answer(), nil
 }
 
-// companyChoices are the values that a text of a company can have.
+// companyChoices are the allowed values of a company's texts.
 var companyChoices = map[string][]string{
 	"entityType":    {"LLC", "CORP"},
 	"structureType": {"MEMBER", "MANAGER"},
@@ -293,7 +300,7 @@ var companyChoices = map[string][]string{
 		"November", "December"},
 }
 
-// readCompany reads those of the named fields that are given into c.
+// readCompany reads the given fields among the named ones into c.
 func readCompany(o *object, c *Company, names ...string) {
 	texts := c.texts()
 	for _, name := range names {
@@ -335,8 +342,8 @@ func readAddressInto(o *object, name string, to **Address) {
 	}
 }
 
-// readAddress reads an address. Assumption: line1, city and country are
-// required, being in every sample.
+// readAddress reads an address.
+// Assumption: line1, city and country are required, because every sample has them.
 func readAddress(o *object) *Address {
 	a := &Address{Line1: o.text("line1"), City: o.text("city"), Country: o.text("country")}
 	a.Line2, _ = o.maybeText("line2")
@@ -350,7 +357,8 @@ func readAddress(o *object) *Address {
 	return a
 }
 
-// officer is an element of officers. Source: spec section 2.
+// officer is an element of officers.
+// Source: spec section 2.
 type officer struct {
 	title   string
 	primary bool
@@ -394,8 +402,8 @@ var titles = map[string][]string{
 	"CORP": {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// checkOfficers checks the title and primary rules of officers. Source: spec
-// section 4, order rule 3.
+// checkOfficers checks the title and primary rules of officers.
+// Source: spec section 4, order rule 3.
 func checkOfficers(rule, entityType string, officers []officer, found *problems) {
 	if len(officers) == 0 {
 		found.add(rule, "officers must have at least one officer")
@@ -424,7 +432,8 @@ func hash(s string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(s))
 	z := h.Sum64()
-	return z ^ z>>29 // the low bits of short strings hardly differ
+	// The low bits of short strings hardly differ.
+	return z ^ z>>29
 }
 
 func slugify(name string) string {
@@ -443,9 +452,8 @@ func slugify(name string) string {
 	return "company"
 }
 
-// ReadCompanies reads a list of companies: a CSV whose first line names the
-// columns id, slug, userId and the texts of a company, such as legalName. Only the id
-// or the slug is required.
+// ReadCompanies reads a list of companies. The list is a CSV whose first line names the columns id,
+// slug, userId and the texts of a company, such as legalName. Only the id or the slug is required.
 func ReadCompanies(r io.Reader) ([]Company, error) {
 	lines := csv.NewReader(r)
 	head, err := lines.Read()

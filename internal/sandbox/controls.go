@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Action is a control of a running sandbox: POST /admin/NAME with a JSON object. Fields
-// is an example of each field.
+// Action is a control of a running sandbox: POST /admin/NAME with a JSON object. Fields is an
+// example of each field.
 type Action struct {
 	Name, Help, Fields string
 	do                 func(*Service, *call) (any, error)
@@ -41,7 +41,7 @@ func (s *Service) handleAdmin(mux *http.ServeMux) {
 	}
 }
 
-// control executes an action: no key, latency, faults or books.
+// control executes an action, without a key, latency, faults or books.
 func (s *Service) control(w http.ResponseWriter, r *http.Request, a Action) {
 	c := &call{request: r}
 	var err error
@@ -82,7 +82,7 @@ func (o *object) seconds(name string) time.Duration {
 	return time.Duration(min(o.maybeCount(name), 86_400)) * time.Second
 }
 
-// maybeCount reads an optional whole number; 0 if it is not given.
+// maybeCount reads an optional whole number. It returns 0 if the number is not given.
 func (o *object) maybeCount(name string) int64 {
 	if !o.has(name) {
 		return 0
@@ -122,8 +122,8 @@ func (s *Service) adminClearFaults(c *call) (any, error) {
 	return map[string]any{}, err
 }
 
-// adminDown starts an outage, which ends after the given seconds. Refused
-// connections need an end: the controls cannot be reached during the outage.
+// adminDown starts an outage, which ends after the given seconds. An outage that refuses
+// connections requires an end, because the controls cannot be reached during it.
 func (s *Service) adminDown(c *call) (any, error) {
 	mode, length := c.body.text("mode"), c.body.seconds("seconds")
 	c.body.oneOf("mode", mode, []string{"up", "answer", string(OutageRefuse)})
@@ -133,11 +133,13 @@ func (s *Service) adminDown(c *call) (any, error) {
 	if err := s.finish(c); err != nil {
 		return nil, err
 	}
-	outage := map[string]Outage{"answer": Outage503, "refuse": OutageRefuse}[mode] // or none
+	// Any other mode ends the outage.
+	outage := map[string]Outage{"answer": Outage503, "refuse": OutageRefuse}[mode]
 	if length > 0 {
 		time.AfterFunc(length, func() { s.SetOutage(OutageNone) })
 	}
-	if outage == OutageRefuse { // after this answer is sent
+	// Refuse connections only after this answer is sent.
+	if outage == OutageRefuse {
 		time.AfterFunc(50*time.Millisecond, func() { s.SetOutage(outage) })
 	} else {
 		s.SetOutage(outage)
@@ -145,7 +147,7 @@ func (s *Service) adminDown(c *call) (any, error) {
 	return map[string]any{"mode": mode}, nil
 }
 
-// adminAdvance moves the filing that it names, or all.
+// adminAdvance advances the given filing, or all of them.
 func (s *Service) adminAdvance(c *call) (any, error) {
 	orderID, _ := c.body.maybeText("orderId")
 	all, _ := c.body.maybeFlag("all")

@@ -24,9 +24,10 @@ const (
 
 var eventTypes = []string{statusChanged, documentUploaded}
 
-// SignatureHeader carries the lower-case hex HMAC-SHA256 of the raw body under
-// the endpoint's signing secret. Source: spec section 5, rule 5 (the name).
-// Assumption: the algorithm is not shown.
+// SignatureHeader carries the lower-case hex HMAC-SHA256 of the raw body under the endpoint's
+// signing secret.
+// Source: spec section 5, rule 5 (the name).
+// Assumption: the spec does not show the algorithm.
 const SignatureHeader = "Service-Signature"
 
 // Webhook is a registered endpoint.
@@ -36,20 +37,24 @@ type Webhook struct {
 	At              time.Time
 }
 
-// webhook is an endpoint with what is delivered to it.
+// webhook is an endpoint with its deliveries.
 type webhook struct {
 	Webhook
-	queue    []*parcel
-	carriers int // goroutines that work the queue off
+	queue []*parcel
+	// carriers is the number of goroutines that process the queue.
+	carriers int
 	counts   deliveryCounts
 }
 
 // deliveryCounts counts the deliveries to an endpoint.
 type deliveryCounts struct {
 	Attempts int `json:"attempts"`
-	Taken    int `json:"taken"`   // that ended with a 2xx
-	Waiting  int `json:"waiting"` // queued, in flight, or waiting for the next attempt
-	Lost     int `json:"lost"`    // given up
+	// Taken counts the deliveries that ended with a 2xx.
+	Taken int `json:"taken"`
+	// Waiting counts the deliveries that are queued, in flight, or waiting for the next attempt.
+	Waiting int `json:"waiting"`
+	// Lost counts the deliveries without further attempts.
+	Lost int `json:"lost"`
 }
 
 type webhookAnswer struct {
@@ -82,9 +87,8 @@ func (s *Service) createWebhook(c *call) (any, error) {
 	return webhookAnswer{hook.ID, hook.URL, hook.Types, stamp(hook.At), hook.Secret}, nil
 }
 
-// AddWebhook registers an endpoint and returns it with an id, and with a secret if it
-// has none. One without types gets all events. The same address may be registered more
-// than once.
+// AddWebhook registers an endpoint and returns it with an id, and with a secret if it has none. An
+// endpoint without types gets all events. The same address may be registered more than once.
 func (s *Service) AddWebhook(hook Webhook) Webhook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +114,13 @@ func Sign(secret string, body []byte) string {
 type parcel struct {
 	event *Event
 	tries int
-	wait  time.Duration // before the latest retry
-	first *receipt      // of the first attempt; nil after it
+	// wait is the wait before the latest retry.
+	wait time.Duration
+	// first is the receipt of the first attempt. It is nil afterwards.
+	first *receipt
 }
 
-// receipt is done when each of its parcels was attempted once. Service.mu
-// guards open.
+// receipt is done when each of its parcels has been attempted once. Service.mu guards open.
 type receipt struct {
 	open int
 	done chan struct{}
@@ -130,8 +135,8 @@ func (r *receipt) tick() {
 	}
 }
 
-// send queues events for every endpoint that subscribes to them, and returns at
-// once. The caller holds s.mu.
+// send queues events for every endpoint that subscribes to them, and returns at once. The caller
+// holds s.mu.
 func (s *Service) send(events ...*Event) *receipt {
 	r := &receipt{open: 1, done: make(chan struct{})}
 	for _, e := range events {
@@ -218,6 +223,7 @@ func (s *Service) post(hook *webhook, body []byte) (taken bool) {
 		return false
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection is reused
+	// Drain the body, so that the connection is reused.
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20))
 	return res.StatusCode >= 200 && res.StatusCode <= 299
 }

@@ -8,23 +8,25 @@ import (
 	"time"
 )
 
-// Lifetimes. Source: spec section 8.
+// The lifetimes of links.
+// Source: spec section 8.
 const (
 	downloadLife  = time.Hour
 	magicLinkLife = 7 * 24 * time.Hour
 )
 
-// Document is a file of a filing or of registered agent mail. Source: spec
-// section 2; its fields are not shown there.
+// Document is a file of a filing or of registered agent mail.
+// Source: spec section 2, which does not show its fields.
 type Document struct {
 	ID, CompanyID, OrderID string
-	Type                   string // registered_agent for agent mail; other values are not shown in the spec
-	At                     time.Time
-	Elsewhere              bool // of another organization: never shown
+	// Type is registered_agent for agent mail. The spec does not show other values.
+	Type string
+	At   time.Time
+	// Elsewhere marks a document of another organization, which is never shown.
+	Elsewhere bool
 }
 
-// AddDocument puts a document on record, filling in its id and time where they
-// are empty, and returns it.
+// AddDocument puts a document on record and returns it. It fills in an empty ID or time.
 func (s *Service) AddDocument(d Document) Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +56,7 @@ type documentAnswer struct {
 	ExpiresAt    stamp  `json:"expiresAt"`
 }
 
-// getDocument answers with a new link to /files/{id}. Earlier links keep their own
-// lifetime.
+// getDocument answers with a new link to /files/{id}. Earlier links keep their lifetime.
 func (s *Service) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
@@ -78,7 +79,7 @@ func (s *Service) getDocument(c *call) (any, error) {
 	}, nil
 }
 
-// fileEndpoint is the endpoint of downloads in a Fault. It needs no key: the link
+// fileEndpoint is the endpoint of downloads in a Fault. It needs no key, because the link
 // authorizes the download.
 const fileEndpoint = "GET /files/{id}"
 
@@ -107,11 +108,11 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/pdf")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+d.Type+"-"+d.ID+`.pdf"`)
-	_, _ = w.Write(file) // the client may have disconnected
+	// The client may have disconnected.
+	_, _ = w.Write(file)
 }
 
-// pdf is a page that says where it comes from. A comment behind it tells the documents
-// apart.
+// pdf is a page that names its origin. A comment after it distinguishes the documents.
 const pdf = `%PDF-1.4
 1 0 obj
 << /Type /Catalog /Pages 2 0 R >>
@@ -156,9 +157,10 @@ func base(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// link is a link that needs no key: to a document, or to the dashboard of a company.
+// link is a link to a document, or to the dashboard of a company. It needs no key.
 type link struct {
-	to      string // its ID
+	// to is the ID of the document or company.
+	to      string
 	expires time.Time
 }
 
@@ -169,8 +171,8 @@ func (s *Service) newLink(to string, life time.Duration) (token string, expires 
 	return token, expires
 }
 
-// createMagicLink answers a link to the company's dashboard. Assumption: the
-// URL is in the field url.
+// createMagicLink answers a link to the company's dashboard.
+// Assumption: the URL is in the field url.
 func (s *Service) createMagicLink(c *call) (any, error) {
 	user, comp := c.body.text("userId"), c.body.text("companyId")
 	c.body.matches("userId", user, userID, "a user id (user_…)")

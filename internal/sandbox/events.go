@@ -14,7 +14,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Event is a notice to endpoints. Every delivery has the same Body, byte for byte. Source: spec section 6.
+// Event is a notification to endpoints. Every delivery has the same Body, byte for byte.
+// Source: spec section 6.
 type Event struct {
 	ID, Type string
 	OrderID  string
@@ -22,7 +23,7 @@ type Event struct {
 	Body     []byte
 }
 
-// Errors of Advance, Raise and similar calls.
+// The errors of Advance, Raise and similar calls.
 var (
 	ErrNoOrder     = refuse(http.StatusNotFound, "no such order")
 	ErrNoCompany   = refuse(http.StatusNotFound, "no such company")
@@ -30,18 +31,19 @@ var (
 	ErrNoException = errors.New("not an exception of this product")
 )
 
-// filingStatus values. canceled is ours: the spec speaks of cancelled attempts
-// and shows no value for them.
+// The values of filingStatus. canceled is ours, because the spec mentions cancelled attempts and
+// shows no value for them.
 const (
 	submitted = "submitted"
 	pending   = "pending"
 	filed     = "filed"
 	canceled  = "canceled"
-	exception = "exception" // Assumption: how an exception is reported is not shown
+	// Assumption: the spec does not show how an exception is reported.
+	exception = "exception"
 )
 
-// documentTypes are the documents of a filing that is filed. Assumption: the names
-// are not shown in the spec.
+// documentTypes are the documents of a filing that is filed.
+// Assumption: the spec does not show the names.
 var documentTypes = map[string]string{
 	formation:            "articles",
 	ein:                  "ein_letter",
@@ -50,13 +52,13 @@ var documentTypes = map[string]string{
 	registeredAgent:      "state_confirmation",
 }
 
-// exceptionCodes by product. Source: spec section 7; it has none for registered
-// agent service.
+// exceptionCodes are the exceptions by product. Registered agent service has none.
+// Source: spec section 7.
 var exceptionCodes = map[string][]int{
 	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
 }
 
-// next returns the status after a filing's present one, or "" at the end.
+// next returns the status after a filing's current one, or "" at the end.
 // Source: spec section 3.
 func next(item *Item) string {
 	switch item.Status {
@@ -71,11 +73,11 @@ func next(item *Item) string {
 	return ""
 }
 
-// Advance moves a filing to status, or to its next one if status is empty,
-// delivers the events, and returns them when every endpoint was attempted once.
-// A new agent appointment moves without events; a filing with an exception is
-// cured and moves on. A status of "canceled" frees the filing to be ordered
-// again; it refunds nothing. Source: spec section 3.
+// Advance moves a filing to status, or to its next one if status is empty. It delivers the events,
+// and returns them after every endpoint was attempted once. A new agent appointment moves without
+// events. A filing with an exception is cured and moves on. A status of "canceled" allows the
+// filing to be ordered again, without a refund.
+// Source: spec section 3.
 func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
 	return s.moveFiling(ctx, orderID, func(item *Item) error {
 		if item.Status = cmp.Or(status, next(item)); item.Status == "" {
@@ -85,8 +87,7 @@ func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event,
 	})
 }
 
-// AdvanceAll advances every filing that has not reached its last status, and
-// returns how many there are.
+// AdvanceAll advances every filing that has not reached its last status, and returns their number.
 func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
 	s.mu.Lock()
 	var events []*Event
@@ -107,9 +108,10 @@ func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) 
 	return values(events), moved
 }
 
-// Raise reports an exception of a filing, such as 482, or with 0 one that fits
-// its product. A code that the spec gives to another product is ErrNoException,
-// and a filing at its last status is ErrAtEnd. Source: spec section 7.
+// Raise reports an exception of a filing, such as 482. A code of 0 selects one that fits its
+// product. It returns ErrNoException for a code that the spec gives to another product, and
+// ErrAtEnd for a filing at its last status.
+// Source: spec section 7.
 func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
 	return s.moveFiling(ctx, orderID, func(item *Item) error {
 		if next(item) == "" {
@@ -155,8 +157,8 @@ func (s *Service) moveFiling(ctx context.Context, orderID string, to func(*Item)
 	return values(events), nil
 }
 
-// changeStatus changes the status of a filing and returns its events. An exception that
-// is not raised again is cured. The caller holds s.mu.
+// changeStatus changes the status of a filing and returns its events. An exception that is not
+// raised again is cured. The caller holds s.mu.
 func (s *Service) changeStatus(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception
 	to()
@@ -204,8 +206,8 @@ func (s *Service) applyStatus(item *Item) []*Event {
 	return events
 }
 
-// eventsOf returns the event for a filing's present status. A new appointment
-// has none: section 6 lists the change of agent only.
+// eventsOf returns the event for a filing's current status. A new appointment has none, because
+// section 6 lists only the change of agent.
 func (s *Service) eventsOf(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
@@ -247,13 +249,15 @@ func (s *Service) AgentMail(ctx context.Context, orderID string) (Event, error) 
 func (s *Service) upload(item *Item, documentType string) *Event {
 	d := s.addDocument(Document{CompanyID: item.CompanyID, OrderID: item.ID, Type: documentType})
 	return s.event(documentUploaded, item, map[string]any{
-		"orderId": item.ID, "documentType": documentType, "documentId": d.ID, // the last is an assumption
+		// Assumption: the event names the document's ID.
+		"orderId": item.ID, "documentType": documentType, "documentId": d.ID,
 	})
 }
 
 func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
 	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}
-	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
+	// Strings, numbers and stamps always encode.
+	e.Body, _ = json.Marshal(map[string]any{
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
 	s.events = append(s.events, e)

@@ -11,21 +11,32 @@ import (
 	"time"
 )
 
-// Kind is the way in which an answer goes wrong.
+// Kind is the kind of failure of an answer.
 type Kind string
 
 // The faults of answers.
 const (
-	FaultTimeout    Kind = "timeout"      // silence until the client leaves, at most For (or Config.HangLimit)
-	FaultReset      Kind = "reset"        // the connection is reset (RST)
-	FaultEOF        Kind = "eof"          // the connection is closed without an answer
-	FaultHalfBody   Kind = "half-body"    // half of the announced body, then the end
-	FaultGarbage    Kind = "garbage"      // the success status, and a body that is not JSON
-	FaultHTML       Kind = "html"         // the success status, and a page of some proxy
-	FaultEmpty      Kind = "empty"        // the success status, and no body
-	FaultNoOrderIDs Kind = "no-order-ids" // the success status, and readable JSON that lacks the order ids
-	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
-	FaultStatus     Kind = "status"       // Status with a message, after For, and Retry-After where set
+	// FaultTimeout sends no answer until the client leaves, at most for For (or Config.HangLimit).
+	FaultTimeout Kind = "timeout"
+	// FaultReset resets the connection (RST).
+	FaultReset Kind = "reset"
+	// FaultEOF closes the connection without an answer.
+	FaultEOF Kind = "eof"
+	// FaultHalfBody ends the connection after half of the announced body.
+	FaultHalfBody Kind = "half-body"
+	// FaultGarbage sends the success status with a body that is not JSON.
+	FaultGarbage Kind = "garbage"
+	// FaultHTML sends the success status with the page of a proxy.
+	FaultHTML Kind = "html"
+	// FaultEmpty sends the success status without a body.
+	FaultEmpty Kind = "empty"
+	// FaultNoOrderIDs sends the success status with valid JSON that lacks the order ids.
+	FaultNoOrderIDs Kind = "no-order-ids"
+	// FaultSlowBody sends the right answer in pieces over For (or two seconds). It always implies
+	// After.
+	FaultSlowBody Kind = "slow-body"
+	// FaultStatus sends Status with a message, after For, and Retry-After if set.
+	FaultStatus Kind = "status"
 )
 
 var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
@@ -40,32 +51,41 @@ func KindNames() []string {
 	return texts
 }
 
-// Fault makes answers go wrong. The first active fault that matches a request
-// and is due applies.
+// Fault makes answers fail. The first active fault that matches a request and is due applies.
 type Fault struct {
-	Kind   Kind
-	Status int // of FaultStatus
+	Kind Kind
+	// Status is the status of a FaultStatus.
+	Status int
 
-	// After places the order first and then loses its answer. Every status can
-	// come after a placed order: a gateway may answer while the service behind
-	// it goes on.
+	// After places the order first and then loses its answer. Every status can follow a placed
+	// order, because a gateway may answer while the service behind it continues.
 	After bool
 
-	// Endpoint is the endpoint that it strikes: "POST /orders" (also when empty),
-	// "GET /companies/{id}" and so on by the paths of section 4. A trailing *
-	// matches any rest: "GET *" is every lookup and "*" everything. Downloads of
-	// documents are "GET /files/{id}".
+	// Endpoint is the endpoint to which the fault applies: "POST /orders" (also if empty), "GET
+	// /companies/{id}" and so on by the paths of section 4. A trailing * matches any rest: "GET *"
+	// is every lookup and "*" everything. Downloads of documents are "GET /files/{id}".
 	Endpoint string
-	Company  string                                  // only requests that name this company, as the client writes it
-	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
+	// Company limits the fault to requests that name this company, as the client writes it. Empty
+	// means any.
+	Company string
+	// Match limits the fault to requests for which it returns true. Nil means any.
+	Match func(r *http.Request, body []byte) bool
 
-	Nth   int     // only the nth request, from 1, of those that Endpoint, Company and Match let through
-	Rate  float64 // share of the requests to which it applies; 0: all
-	Times int     // maximum number of times it applies; 0: no limit
+	// Nth limits the fault to the nth request, counted from 1, among those that match Endpoint,
+	// Company and Match. Zero means every request.
+	Nth int
+	// Rate is the share of the requests to which the fault applies. Zero means all.
+	Rate float64
+	// Times is the maximum number of times the fault applies. Zero means no limit.
+	Times int
 
-	RetryAfter time.Duration // of FaultStatus; 0: no such header
-	RetryDate  bool          // Retry-After as an HTTP date, rounded up to a whole second, in place of seconds
-	For        time.Duration // of FaultTimeout, FaultSlowBody and FaultStatus
+	// RetryAfter is the Retry-After header of a FaultStatus. Zero means no header.
+	RetryAfter time.Duration
+	// RetryDate sends Retry-After as an HTTP date, rounded up to a whole second, instead of
+	// seconds.
+	RetryDate bool
+	// For is the duration of a FaultTimeout, FaultSlowBody or FaultStatus.
+	For time.Duration
 }
 
 // String returns the fault's name in the books, such as "reset after".
@@ -109,7 +129,7 @@ type activeFault struct {
 	seen, fired int
 }
 
-// Inject activates faults after those that are active.
+// Inject activates faults after those already active.
 func (s *Service) Inject(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,15 +145,16 @@ func (s *Service) ClearFaults() {
 	s.faults = nil
 }
 
-// Outage is the way in which the whole service is unavailable. The books and the
-// controls stay reachable under Outage503.
+// Outage is the way in which the whole service is unavailable. The books and the controls stay
+// reachable during an Outage503.
 type Outage string
 
 // The outages.
 const (
-	OutageNone   Outage = ""
-	Outage503    Outage = "503"
-	OutageRefuse Outage = "refuse" // connections are refused under Serve; under Handler alone they are reset
+	OutageNone Outage = ""
+	Outage503  Outage = "503"
+	// OutageRefuse refuses connections under Serve. Under Handler alone it resets them.
+	OutageRefuse Outage = "refuse"
 )
 
 // SetOutage starts or ends an outage.
@@ -168,12 +189,14 @@ func (s *Service) pickFault(c *call) *Fault {
 	s.mu.Lock()
 	active := slices.Clone(s.faults)
 	s.mu.Unlock()
-	active = slices.DeleteFunc(active, func(f *activeFault) bool { return !f.matches(c) }) // Match may ask the service
+	// Call Match without the lock, because it may call the service.
+	active = slices.DeleteFunc(active, func(f *activeFault) bool { return !f.matches(c) })
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range active {
-		f.seen++ // also when another fault applies: Nth counts every matching request
+		// Count even if another fault applies, because Nth counts every matching request.
+		f.seen++
 	}
 	for _, f := range active {
 		if (f.Nth > 0 && f.seen != f.Nth) || (f.Times > 0 && f.fired >= f.Times) ||
@@ -188,8 +211,7 @@ func (s *Service) pickFault(c *call) *Fault {
 	return nil
 }
 
-// answerWithoutOrder returns the answer to which a fault applies if no order is
-// placed.
+// answerWithoutOrder returns the answer that a fault changes if no order is placed.
 func (s *Service) answerWithoutOrder(c *call) answer {
 	return s.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
 }
@@ -212,11 +234,13 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 	case FaultReset:
 		reset(w)
 	case FaultEOF:
-		panic(http.ErrAbortHandler) // net/http closes the connection
+		// net/http closes the connection.
+		panic(http.ErrAbortHandler)
 	case FaultHalfBody:
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 		write(w, answer{a.status, a.body[:len(a.body)/2]})
-		_ = http.NewResponseController(w).Flush() // the connection ends here in either case
+		// The connection ends here, even if the flush fails.
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case FaultHTML:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -254,14 +278,15 @@ func (f Fault) retryAfter() string {
 	return strconv.Itoa(int((f.RetryAfter + time.Second - 1) / time.Second))
 }
 
-// reset ends the connection with RST where it is TCP, else without an answer.
+// reset ends the connection with RST if it is TCP, and otherwise without an answer.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // makes Close send RST; without it the client sees EOF
+		// SetLinger makes Close send RST. Otherwise the client would see EOF.
+		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
 }

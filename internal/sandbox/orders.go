@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// orderRequest is the body of POST /orders. Source: spec section 2, order request body.
+// orderRequest is the body of POST /orders.
+// Source: spec section 2, order request body.
 type orderRequest struct {
 	userID, companyID, state string
 	formation                *formationPart
@@ -61,7 +62,8 @@ func readOrder(o *object) *orderRequest {
 	if a := o.child("registeredAgent", false); a != nil {
 		a.rule = "4.8"
 		req.agent = &agentPart{change: a.flag("isChangeOfAgent")}
-		a.done() // the service's own address is never supplied
+		// The service's own address is never supplied.
+		a.done()
 	}
 	if r := o.child("annualReport", false); r != nil {
 		r.rule = "4.9"
@@ -130,8 +132,8 @@ func readFormation(o *object) *formationPart {
 	return part
 }
 
-// readSupplied reads the optional registeredAgent of a product. Source: spec
-// section 2, supplied registered agent.
+// readSupplied reads the optional registeredAgent of a product.
+// Source: spec section 2, supplied registered agent.
 func readSupplied(o *object) *suppliedAgent {
 	a := o.child("registeredAgent", false)
 	if a == nil {
@@ -150,8 +152,8 @@ func readSupplied(o *object) *suppliedAgent {
 var applicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
 	"Changed type of organization", "Purchased active business"}
 
-// readEIN reads the ein object, whose rules of shape are order rule 7. The spec
-// does not show the set of business categories: any is accepted.
+// readEIN reads the ein object, whose shape is order rule 7. The spec does not show the set of
+// business categories, so any is accepted.
 func readEIN(o *object) *einPart {
 	o.rule = "4.7"
 	part := &einPart{}
@@ -183,7 +185,7 @@ func readEIN(o *object) *einPart {
 			o.fail("responsiblePartyPhoneNumber", "must be in E.164 form")
 		}
 	} else {
-		// The value is not repeated: messages end up in logs.
+		// The message does not repeat the value, because messages end up in logs.
 		if ssn := o.text("responsiblePartySsn"); ssn != "" && !nineDigit.MatchString(ssn) {
 			o.fail("responsiblePartySsn", "must be 9 digits without dashes")
 		}
@@ -195,9 +197,10 @@ func readEIN(o *object) *einPart {
 	return part
 }
 
-// Order is one accepted POST /orders. Its Items are what the spec calls orders.
+// Order is one accepted POST /orders. The spec calls its Items orders.
 type Order struct {
-	Number      int       `json:"number"` // from 1, in the order in which they were placed
+	// Number counts orders from 1, in the order of their placement.
+	Number      int       `json:"number"`
 	At          time.Time `json:"at"`
 	UserID      string    `json:"userId"`
 	CompanyID   string    `json:"companyId"`
@@ -205,26 +208,35 @@ type Order struct {
 	State       string    `json:"state"`
 	Items       []Item    `json:"items"`
 	Total       int64     `json:"totalCents"`
-	Fault       string    `json:"fault,omitempty"`   // the fault of the answer
-	Renewal     bool      `json:"renewal,omitempty"` // made under a subscription, without a request
-	Raw         []byte    `json:"-"`                 // the request as received, possibly with an SSN
+	// Fault is the fault of the answer.
+	Fault string `json:"fault,omitempty"`
+	// Renewal marks an order under a subscription, without a request.
+	Renewal bool `json:"renewal,omitempty"`
+	// Raw is the request as received. It may contain an SSN.
+	Raw []byte `json:"-"`
 }
 
-// Item is one product ordered; amounts in cents.
+// Item is one ordered product. Amounts are in cents.
 type Item struct {
-	ID           string    `json:"orderId"`
-	Product      string    `json:"product"` // formation, ein, registered_agent, annual_report, foreign_qualification
-	CompanyID    string    `json:"companyId"`
-	UserID       string    `json:"userId"`
-	State        string    `json:"state"`
-	Year         string    `json:"year,omitempty"`      // annual report
-	LegalName    string    `json:"legalName,omitempty"` // formation
-	Change       bool      `json:"changeOfAgent,omitempty"`
-	BilledAs     string    `json:"billedAs,omitempty"` // line of the price list; empty when nothing is owed
-	Price        int64     `json:"priceCents"`
-	Fee          int64     `json:"stateFeeCents"`
-	Service      int64     `json:"serviceChargeCents"` // expedited formation
-	Existing     bool      `json:"existing"`           // the service was active already: nothing was bought
+	ID string `json:"orderId"`
+	// Product is formation, ein, registered_agent, annual_report or foreign_qualification.
+	Product   string `json:"product"`
+	CompanyID string `json:"companyId"`
+	UserID    string `json:"userId"`
+	State     string `json:"state"`
+	// Year is set for an annual report.
+	Year string `json:"year,omitempty"`
+	// LegalName is set for a formation.
+	LegalName string `json:"legalName,omitempty"`
+	Change    bool   `json:"changeOfAgent,omitempty"`
+	// BilledAs is a line of the price list. Empty if nothing is owed.
+	BilledAs string `json:"billedAs,omitempty"`
+	Price    int64  `json:"priceCents"`
+	Fee      int64  `json:"stateFeeCents"`
+	// Service is the charge of an expedited formation.
+	Service int64 `json:"serviceChargeCents"`
+	// Existing marks a service that was already active, so that nothing was bought.
+	Existing     bool      `json:"existing"`
 	At           time.Time `json:"at"`
 	Status       string    `json:"filingStatus"`
 	FilingDate   time.Time `json:"filingDate,omitzero"`
@@ -249,8 +261,8 @@ type orderAnswer struct {
 	Items     []itemAnswer `json:"items"`
 }
 
-// createOrder places an order completely or not at all. It checks shape, rules,
-// conflicts and balance, and then records it.
+// createOrder places an order completely or not at all. It checks shape, rules, conflicts and
+// balance before it records the order.
 func (s *Service) createOrder(c *call) (any, error) {
 	req := readOrder(c.body)
 	if err := s.invalid(c.found); err != nil {
@@ -293,7 +305,8 @@ func (s *Service) recordFormation(req *orderRequest) *company {
 	return s.addCompany(seed)
 }
 
-// conflict returns the idempotent 409, if any. Source: spec section 7.
+// conflict returns the idempotent 409, or nil if the order does not conflict.
+// Source: spec section 7.
 func conflict(req *orderRequest, rec *company) error {
 	switch {
 	case rec == nil:
@@ -308,8 +321,7 @@ func conflict(req *orderRequest, rec *company) error {
 	return nil
 }
 
-// recordOrder records an order that passed all checks, charges it and updates
-// the company.
+// recordOrder records an order that passed all checks, charges it and updates the company.
 func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
 	now := s.cfg.Now()
 	o := &Order{

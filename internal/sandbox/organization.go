@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// newOrganization returns the record of the calling organization, as the service writes
-// it. Its billing is not onboarded. Source: spec section 2.
+// newOrganization returns the record of the calling organization, as the service writes it. Its
+// billing is not onboarded.
+// Source: spec section 2.
 func newOrganization(now time.Time) map[string]any {
 	return map[string]any{
 		"name": "Harbor Accounting", "domain": "harbor.example", "subdomain": "harbor",
@@ -28,10 +29,12 @@ func newOrganization(now time.Time) map[string]any {
 func (s *Service) getOrganization(*call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.organization, nil // it is replaced and never changed
+	// The record is replaced and never changed.
+	return s.organization, nil
 }
 
-// patchOrganization changes the fields given. Source: spec section 4, PATCH /organization.
+// patchOrganization changes the given fields.
+// Source: spec section 4, PATCH /organization.
 func (s *Service) patchOrganization(c *call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +51,8 @@ func (s *Service) patchOrganization(c *call) (any, error) {
 	return next, nil
 }
 
-// change returns a copy of a record with the fields given, each of the type that it has.
+// change returns a copy of a record with the given fields. Each must have the type of the existing
+// one.
 func (o *object) change(record map[string]any) map[string]any {
 	next := maps.Clone(record)
 	for name, old := range record {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newest bounds the orders on the page; /books.json has all of them.
+// newest bounds the orders on the page. /books.json has all of them.
 const newest = 200
 
 func (s *Service) handlePages(mux *http.ServeMux) {
@@ -22,7 +22,8 @@ func (s *Service) handlePages(mux *http.ServeMux) {
 func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 	b := s.Books()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct { // a client that disconnected needs no answer
+	// A client that disconnected needs no answer.
+	_ = json.NewEncoder(w).Encode(struct {
 		Books
 		Duplicates []Duplicate       `json:"duplicates"`
 		Violations []Violation       `json:"violations"`
@@ -98,7 +99,8 @@ func writeOrders(table *tabwriter.Writer, orders []Order) {
 				o.CompanyName, o.State, i.Product, i.Year, i.ID, i.Status, cents(i.Amount()))
 		}
 	}
-	_ = table.Flush() // the client may have disconnected
+	// The client may have disconnected.
+	_ = table.Flush()
 }
 
 func cents(n int64) string { return fmt.Sprintf("$%.2f", float64(n)/100) }

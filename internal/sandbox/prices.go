@@ -6,27 +6,31 @@ import (
 	"strings"
 )
 
-// The products of the price list. An order item of a formation is billed as one
-// of the tiers.
+// The products of the price list. A formation is billed as one of the tiers.
 const (
-	formation            = "formation"
-	formationTier        = "formation_tier_" // followed by 1, 2 or 3
+	formation = "formation"
+	// The tier follows: 1, 2 or 3.
+	formationTier        = "formation_tier_"
 	ein                  = "ein"
 	registeredAgent      = "registered_agent"
 	annualReport         = "annual_report"
 	foreignQualification = "foreign_qualification"
 )
 
-// Price is a line of the price list; amounts in cents. Source: spec section 2.
+// Price is a line of the price list. Amounts are in cents.
+// Source: spec section 2.
 type Price struct {
 	Type, Name, Description string
-	Default                 int64 // default retail price
-	Retail                  int64 // custom retail price; 0: none is set
-	Wholesale               int64 // the minimum retail price
-	Disabled                bool
+	// Default is the default retail price.
+	Default int64
+	// Retail is the custom retail price. Zero if none is set.
+	Retail int64
+	// Wholesale is the minimum retail price.
+	Wholesale int64
+	Disabled  bool
 }
 
-// DefaultPrices is a plausible price list; the spec shows no amounts.
+// DefaultPrices returns a plausible price list. The spec shows no amounts.
 func DefaultPrices() []Price {
 	price := func(kind, name, description string, retail, wholesale int64) Price {
 		return Price{Type: kind, Name: name, Description: description, Default: retail, Wholesale: wholesale}
@@ -44,13 +48,14 @@ func DefaultPrices() []Price {
 	}
 }
 
-// Fee is a state's fee for a product in cents. An empty State or EntityType stands for all.
+// Fee is a state's fee for a product in cents. An empty State or EntityType matches all.
 type Fee struct {
-	Product, State, EntityType string // annual_report, DE, CORP
+	// The values are like annual_report, DE and CORP.
+	Product, State, EntityType string
 	Cents                      int64
 }
 
-// DefaultFees is a small table for tests, not for quotes. It agrees with the built-in state
+// DefaultFees returns a small table for tests, not for quotes. It agrees with the built-in state
 // fees of quotes for a filing year from 2026 on.
 func DefaultFees() []Fee {
 	return []Fee{
@@ -130,8 +135,8 @@ func (s *Service) getPrices(*call) (any, error) {
 	return map[string]any{"prices": list}, nil
 }
 
-// putPrice sets the retail price of a product. Source: spec section 4, set
-// price rules 1 to 3.
+// putPrice sets the retail price of a product.
+// Source: spec section 4, set price rules 1 to 3.
 func (s *Service) putPrice(c *call) (any, error) {
 	retail, hasRetail := c.body.maybeDollars("retailAmount")
 	enabled, hasEnabled := c.body.maybeFlag("enabled")

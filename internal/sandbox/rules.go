@@ -1,16 +1,18 @@
 package sandbox
 
-// orderRule is an order rule of section 4 about more than the shape of a field.
-// broken returns the problem, or "". rec is nil if the order names no company.
+// orderRule is an order rule of section 4 that goes beyond the shape of a field. broken returns the
+// problem, or "". rec is nil if the order names no company.
 type orderRule struct {
-	name   string
-	hidden bool // what it asks about is on record, and no endpoint shows it
+	name string
+	// hidden marks a rule about records that no endpoint shows.
+	hidden bool
 	broken func(req *orderRequest, rec *company) string
 }
 
 const expeditedRefused = "Expedited formation is not available for the selected state and entity type"
 
-// expeditedFees are in cents. Source: spec section 4, order rule 6.
+// expeditedFees are in cents.
+// Source: spec section 4, order rule 6.
 var expeditedFees = map[string]int64{
 	"AZ": 85_00, "DE": 185_00, "FL": 195_00, "NV": 550_00, "NY": 205_00, "WY": 103_75,
 }
@@ -140,8 +142,8 @@ var orderRules = []orderRule{
 	}},
 }
 
-// brokenRules returns every rule that an order breaks. Officers have a list of
-// their own: order rule 3.
+// brokenRules returns every rule that an order breaks. Order rule 3 has a separate list for
+// officers.
 func brokenRules(req *orderRequest, rec *company) problems {
 	var found problems
 	if f := req.formation; f != nil {

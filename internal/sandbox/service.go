@@ -19,89 +19,90 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Config configures a service. The zero value is a usable service without
-// money.
+// Config configures a service. The zero value is a usable service without money.
 type Config struct {
-	// Keys are the API keys accepted. Empty: any key that begins with sk_test_.
+	// Keys are the accepted API keys. Empty means any key that begins with sk_test_.
 	Keys []string
 	// OpeningBalance is the prepaid balance in cents.
 	OpeningBalance int64
 
-	// Latency is the duration of every request. An order is made when half of that
-	// time has passed, whether or not the client is still there.
+	// Latency is the duration of every request. An order is placed after half of that time, even if
+	// the client has disconnected.
 	Latency time.Duration
-	// HangLimit bounds a timeout fault for a client that never disconnects. 0: two minutes.
+	// HangLimit bounds a timeout fault for a client that never disconnects. The default is two
+	// minutes.
 	HangLimit time.Duration
 
-	// Prices is the price list; nil: DefaultPrices.
+	// Prices is the price list. Nil means DefaultPrices.
 	Prices []Price
-	// Fees are the state fees; nil: DefaultFees. A fee that is not listed is 0
-	// in the books.
+	// Fees are the state fees. Nil means DefaultFees. A fee that is not listed is 0 in the books.
 	Fees []Fee
-	// ExpeditedService is the service charge of an expedited formation in cents. 0: 5000.
+	// ExpeditedService is the service charge of an expedited formation in cents. The default is
+	// 5000.
 	ExpeditedService int64
 
-	// OrderTypes is the style of order and price types. Empty: Snake.
+	// OrderTypes is the style of order and price types. The default is Snake.
 	OrderTypes Style
-	// Success is the status of a successful POST. 0: 201. Everything else
-	// succeeds with 200.
+	// Success is the status of a successful POST. The default is 201. Other requests succeed with
+	// 200.
 	Success int
-	// Invalid is the status of a request that breaks a rule. 0: 400.
+	// Invalid is the status of a request that breaks a rule. The default is 400.
 	Invalid int
-	// NestedErrors puts the message of an error body into an object: {"error":
-	// {"message": "…"}}. The spec shows only that there is a message.
+	// NestedErrors puts the message of an error body into an object: {"error": {"message": "…"}}.
+	// The spec shows only that a message exists.
 	NestedErrors bool
 	// ShuffleItems answers the items of an order in a random order.
 	ShuffleItems bool
 
-	// Seed of every random choice: ids, secrets, fault rates.
+	// Seed is the seed of every random choice: ids, secrets, fault rates.
 	Seed uint64
-	// Now is the clock of the records. nil: time.Now. Latency always takes real time.
+	// Now is the clock of the records. Nil means time.Now. Latency always takes real time.
 	Now func() time.Time
 
-	// AutoSeed makes an unknown but well-formed user or company appear when it
-	// is first named.
+	// AutoSeed makes an unknown but well-formed user or company appear when it is first named.
 	AutoSeed bool
-	// Companies are on record from the start, with or without AutoSeed. They have
-	// the same agents as the companies of AutoSeed. See ReadCompanies.
+	// Companies are on record from the start, with or without AutoSeed. They have the same agents
+	// as the companies of AutoSeed. See ReadCompanies.
 	Companies []Company
-	// AutoEntityType and AutoFormationState are those of the companies of
-	// AutoSeed. Empty: LLC, DE. Such a company has no legal name: an invented
-	// one would be another company's.
+	// AutoEntityType and AutoFormationState apply to the companies of AutoSeed. The defaults are
+	// LLC and DE. Such a company has no legal name, because an invented one would be another
+	// company's.
 	AutoEntityType, AutoFormationState string
 
-	// Webhooks are registered from the start. One without types gets all events, one
-	// without a secret a random one.
+	// Webhooks are registered from the start. An endpoint without types gets all events. An
+	// endpoint without a secret gets a random one.
 	Webhooks []Webhook
 
 	// Faults are active from the start.
 	Faults []Fault
 
-	// Advance is the interval at which every filing moves one step. 0: filings keep
+	// Advance is the interval at which every filing moves one step. Zero means that filings keep
 	// their status until they are advanced, as in the test environment.
 	Advance time.Duration
 
-	// Retries is the number of further attempts for an event that an endpoint did
-	// not answer with 2xx. 0: 12; negative: never.
+	// Retries is the number of further attempts for an event that an endpoint did not answer with
+	// 2xx. The default is 12. A negative value means no retries.
 	Retries int
-	// RetryAfter is the wait before the first of them; each further wait is twice
-	// as long, up to a minute. 0: one second.
+	// RetryAfter is the wait before the first retry. Each further wait is twice as long, up to a
+	// minute. The default is one second.
 	RetryAfter time.Duration
-	// DeliveriesAtOnce is the number of concurrent deliveries to one endpoint. 0:
-	// 8. With 1, events arrive in order.
+	// DeliveriesAtOnce is the number of concurrent deliveries to one endpoint. The default is 8.
+	// With 1, events arrive in order.
 	DeliveriesAtOnce int
-	// Client delivers events. nil: one with a timeout of ten seconds that
-	// follows no redirects.
+	// Client delivers events. Nil means a client with a timeout of ten seconds that follows no
+	// redirects.
 	Client *http.Client
 }
 
-// Style is the spelling of product names of several words.
+// Style is the spelling of product names with several words.
 type Style string
 
 // The styles.
 const (
-	Snake Style = "snake" // annual_report
-	Camel Style = "camel" // annualReport
+	// Snake spells annual_report.
+	Snake Style = "snake"
+	// Camel spells annualReport.
+	Camel Style = "camel"
 )
 
 func (s Style) write(name string) string {
@@ -115,14 +116,15 @@ func (s Style) write(name string) string {
 	return strings.Join(words, "")
 }
 
-// Service is the whole remote service in memory. All methods may be called at
-// any time from any goroutine.
+// Service is the whole remote service in memory. All methods are safe for concurrent use.
 type Service struct {
-	cfg   Config
-	life  context.Context // ends the clock and the deliveries
+	cfg Config
+	// life ends the clock and the deliveries.
+	life  context.Context
 	close context.CancelFunc
 
-	mu       sync.Mutex // guards everything below
+	// mu guards the fields below.
+	mu       sync.Mutex
 	rand     *rand.Rand
 	lastID   uint64
 	keys     []string
@@ -130,8 +132,10 @@ type Service struct {
 	deposits int64
 	charged  int64
 
-	users         map[string]*User // by id
-	usersByEmail  map[string]*User // lower case
+	// users are the users by ID.
+	users map[string]*User
+	// usersByEmail has lower-case keys.
+	usersByEmail  map[string]*User
 	usersByPhone  map[string]*User
 	companies     map[string]*company
 	companySlugs  map[string]*company
@@ -149,9 +153,12 @@ type Service struct {
 	outage        Outage
 	outageChanged chan struct{}
 
-	requests map[string]int // by endpoint
-	lookups  map[string]int // by path
-	refused  map[int]int    // by status
+	// requests counts requests by endpoint.
+	requests map[string]int
+	// lookups counts lookups by path.
+	lookups map[string]int
+	// refused counts refusals by status.
+	refused map[int]int
 }
 
 // New returns a service that is ready to serve.
@@ -214,20 +221,20 @@ func New(cfg Config) *Service {
 // Close stops the clock and the deliveries. The API still answers.
 func (s *Service) Close() { s.close() }
 
-// id returns a new identifier. The numbers are scattered so that no client
-// comes to rely on their order, and still the same for the same seed. The
-// caller holds s.mu.
+// id returns a new identifier. The numbers are scattered so that no client relies on their order,
+// and still the same for the same seed. The caller holds s.mu.
 func (s *Service) id(prefix string) string {
 	s.lastID++
-	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15 // splitmix64: a bijection, so no two are equal
+	// This is splitmix64, a bijection, so no two values are equal.
+	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	z ^= z >> 31
 	return fmt.Sprintf("%s_%016x", prefix, z)
 }
 
-// SetKeys replaces the API keys accepted; a client's key is refused from the
-// next request on. None: any sk_test_ key.
+// SetKeys replaces the accepted API keys. A client's key is refused from the next request on.
+// Without arguments any sk_test_ key is accepted.
 func (s *Service) SetKeys(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +249,8 @@ func (s *Service) Deposit(cents int64) {
 	s.deposits += cents
 }
 
-// charge takes cents from the prepaid balance, or refunds a negative amount. The caller
-// holds s.mu.
+// charge deducts cents from the prepaid balance. A negative amount is a refund. The caller holds
+// s.mu.
 func (s *Service) charge(cents int64) {
 	s.balance -= cents
 	s.charged += cents
@@ -257,8 +264,8 @@ type endpoint struct {
 
 func (e endpoint) name() string { return e.method + " " + e.path }
 
-// Source: spec section 4. The path of "set price" is not shown; ours is
-// /organization/prices/{id}.
+// The path of "set price" is not shown in the spec. Ours is /organization/prices/{id}.
+// Source: spec section 4.
 var endpoints = []endpoint{
 	{"POST", "/orders", (*Service).createOrder},
 	{"POST", "/companies", (*Service).createCompany},
@@ -277,16 +284,20 @@ var endpoints = []endpoint{
 
 // call is one request.
 type call struct {
-	request  *http.Request
-	endpoint string // "POST /orders"
-	id       string // the path parameter
-	raw      []byte
-	body     *object // nil for GET
-	found    problems
-	order    *Order // set when an order was made
+	request *http.Request
+	// endpoint is the method and the path, such as "POST /orders".
+	endpoint string
+	// id is the path parameter.
+	id  string
+	raw []byte
+	// body is nil for a GET.
+	body  *object
+	found problems
+	// order is set if the request placed an order.
+	order *Order
 }
 
-// company returns the company that the request is about, as the client wrote it.
+// company returns the company of the request, as the client wrote it.
 func (c *call) company() string {
 	if strings.Contains(c.endpoint, "/companies/") {
 		return c.id
@@ -298,12 +309,14 @@ func (c *call) company() string {
 	return ""
 }
 
-// refusal is an answer of 4xx.
+// refusal is an answer with a 4xx status.
 type refusal struct {
-	status   int
-	message  string
-	minimum  *int64   // cents
-	problems problems // each becomes a Violation
+	status  int
+	message string
+	// minimum is in cents.
+	minimum *int64
+	// Each of the problems becomes a Violation.
+	problems problems
 }
 
 func (r *refusal) Error() string { return r.message }
@@ -312,14 +325,14 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
 }
 
-// forbidden is a refusal of something that the spec rules out.
+// forbidden returns a refusal of a request that the spec rules out.
 func forbidden(status int, rule, format string, args ...any) *refusal {
 	r := refuse(status, format, args...)
 	r.problems = problems{{rule: rule, message: r.message}}
 	return r
 }
 
-// finish refuses a request with problems, among them fields that were not read.
+// finish refuses a request with problems, including fields that were not read.
 func (s *Service) finish(c *call) error {
 	c.body.done()
 	return s.invalid(c.found)
@@ -347,8 +360,8 @@ type answer struct {
 
 const maxBody = 1 << 20
 
-// Handler serves the API under /v1/, the books at / and /books.json, the
-// controls under /admin/.
+// Handler serves the API under /v1/, the books at / and /books.json, and the controls under
+// /admin/.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range endpoints {
@@ -374,7 +387,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if c.raw, readErr = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); readErr != nil {
 		var tooBig *http.MaxBytesError
 		if !errors.As(readErr, &tooBig) {
-			panic(http.ErrAbortHandler) // the client disconnected before its request was complete
+			// The client disconnected before its request was complete.
+			panic(http.ErrAbortHandler)
 		}
 	}
 	parseErr := c.parse(readErr)
@@ -406,12 +420,10 @@ func (s *Service) countRequest(r *http.Request, e endpoint) {
 	}
 }
 
-// waitUntil returns at t, or when the client has disconnected: the service
-// continues without it.
+// waitUntil returns at t, or when the client has disconnected. The service continues without it.
 func waitUntil(ctx context.Context, t time.Time) { _ = retry.Sleep(ctx, time.Until(t)) }
 
-// parse reads the body of a request that has one, and refuses a body where the
-// spec has none.
+// parse reads the body of a request that has one. It refuses a body that the spec does not have.
 func (c *call) parse(readErr error) error {
 	r := c.request
 	switch {
@@ -459,7 +471,8 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 func (s *Service) success(method string, v any) answer {
 	body, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("sandbox: encode answer: %v", err)) // our own structs always encode
+		// Our own structs always encode.
+		panic(fmt.Sprintf("sandbox: encode answer: %v", err))
 	}
 	status := http.StatusOK
 	if method == http.MethodPost {
@@ -482,10 +495,12 @@ func (s *Service) errorBody(message string, minimum *int64) []byte {
 	if s.cfg.NestedErrors {
 		v = map[string]any{"error": f}
 	}
-	body, _ := json.Marshal(v) // strings and numbers always encode
+	// Strings and numbers always encode.
+	body, _ := json.Marshal(v)
 	return body
 }
 
+// authenticate checks the API key.
 // Source: spec section 5, rules 1 and 2.
 func (s *Service) authenticate(r *http.Request) error {
 	given := r.Header.Values("X-Api-Key")
@@ -504,12 +519,13 @@ func (s *Service) authenticate(r *http.Request) error {
 func write(w http.ResponseWriter, a answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // the client may have disconnected
+	// The client may have disconnected.
+	_, _ = w.Write(a.body)
 }
 
-// Serve answers on ln until ctx ends. During a refusing outage the listener is
-// closed with every connection, so that clients are really refused; afterwards it
-// listens on the same address again.
+// Serve answers on ln until ctx ends. During a refusing outage it closes the listener with every
+// connection, so that clients see refused connections. Afterwards it listens on the same address
+// again.
 func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 	addr := ln.Addr()
 	handler := s.Handler()
@@ -533,8 +549,8 @@ func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// waitFor waits until connections are refused, or no longer are. It returns
-// false when serving ended or ctx did.
+// waitFor waits until connections are refused, or no longer are. It returns false if serving or ctx
+// has ended.
 func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing bool) (bool, error) {
 	for {
 		s.mu.Lock()
@@ -553,7 +569,7 @@ func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing boo
 	}
 }
 
-// dollars writes cents as a JSON number of dollars, exactly.
+// dollars encodes cents as an exact JSON number of dollars.
 type dollars int64
 
 func (d dollars) MarshalJSON() ([]byte, error) {
@@ -567,8 +583,8 @@ func (d dollars) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%02d", sign, c/100, c%100), nil
 }
 
-// stamp writes a time as the service does: ISO 8601, UTC, milliseconds; null
-// when it is not set.
+// stamp encodes a time as the service does, in ISO 8601, UTC, with milliseconds. A zero time is
+// null.
 type stamp time.Time
 
 func (t stamp) MarshalJSON() ([]byte, error) {

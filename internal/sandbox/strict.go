@@ -12,19 +12,20 @@ import (
 	"unicode/utf8"
 )
 
-// The reader of request bodies. encoding/json is lenient where a test of a
-// client wants the opposite: it folds the case of keys, keeps the last of two
-// equal keys, drops unknown ones and takes null for anything. So a body is
-// first parsed into a tree, and every field is then asked for by its exact name
-// and type; any field that is not read is a problem.
+// This file reads request bodies. encoding/json is more lenient than a test of a client needs: it
+// folds the case of keys, keeps the last of two equal keys, drops unknown ones and accepts null for
+// anything. So a body is first parsed into a tree, and every field is then read by its exact name
+// and type. Any field that is not read is a problem.
 
-const maxDepth = 12 // nothing in the spec nests deeper than six
+// maxDepth bounds the nesting. The spec nests no deeper than six.
+const maxDepth = 12
 
 // problem is one error in a request.
 type problem struct {
 	rule    string
 	message string
-	hidden  bool // rests on records that no endpoint shows to the client
+	// hidden marks a problem that depends on records that no endpoint shows to the client.
+	hidden bool
 }
 
 type problems []problem
@@ -33,15 +34,15 @@ func (p *problems) add(rule, format string, args ...any) {
 	*p = append(*p, problem{rule: rule, message: fmt.Sprintf(format, args...)})
 }
 
-// parseBody returns the top object of a JSON body. The error is a problem of
-// the JSON itself.
+// parseBody returns the top object of a JSON body. The error is a problem of the JSON itself.
 func parseBody(body []byte, found *problems) (*object, error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, fmt.Errorf("the request has no body")
 	case !utf8.Valid(body):
 		return nil, fmt.Errorf("the body is not UTF-8")
-	case !json.Valid(body): // also finds whatever follows the first value
+	// Valid also finds text after the first value.
+	case !json.Valid(body):
 		return nil, fmt.Errorf("the body is not one JSON value")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -73,7 +74,8 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			name := key.(string) // json.Valid has seen it
+			// json.Valid has checked that a key is a string.
+			name := key.(string)
 			if _, twice := m[name]; twice {
 				return nil, fmt.Errorf("the key %q is given twice", name)
 			}
@@ -114,11 +116,13 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// object is one JSON object of a request. Its readers record problems and
-// return the zero value, so that one answer lists all problems of a request.
+// object is one JSON object of a request. Its readers record problems and return the zero value, so
+// that one answer lists all problems of a request.
 type object struct {
-	path   string // "" for the top, else ending in "."
-	rule   string // the rule that a problem of shape is filed under
+	// path is empty for the top. Otherwise it ends in ".".
+	path string
+	// rule is the rule under which a problem of shape is filed.
+	rule   string
 	fields map[string]any
 	read   []string
 	found  *problems
@@ -222,7 +226,8 @@ func (o *object) maybeDollars(name string) (int64, bool) {
 }
 
 func parseDollars(s string) (int64, error) {
-	if len(s) > 20 { // 1e999999999 would cost a gigabyte
+	// 1e999999999 would cost a gigabyte.
+	if len(s) > 20 {
 		return 0, fmt.Errorf("is not a sensible amount")
 	}
 	if _, exp, ok := strings.Cut(strings.ToLower(s), "e"); ok && len(exp) > 2 {

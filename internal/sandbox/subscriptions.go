@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// SetEIN records an EIN that was not ordered here; an empty one removes it.
+// SetEIN records an EIN that was not ordered here. An empty one removes it.
 func (s *Service) SetEIN(companyID, ein string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,8 +18,9 @@ func (s *Service) SetEIN(companyID, ein string) error {
 	return nil
 }
 
-// SetSubscription changes the subscription that an order established, one per
-// product, company and state, without a change of its filing. Source: spec section 2, subscriptionStatus.
+// SetSubscription changes the subscription that an order established, without a change of its
+// filing. There is one subscription per product, company and state.
+// Source: spec section 2, subscriptionStatus.
 func (s *Service) SetSubscription(orderID, status string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,8 +36,8 @@ func (s *Service) SetSubscription(orderID, status string) error {
 	return nil
 }
 
-// Renew adds the next year's report under the subscription of an annual report,
-// charges it and sends its event as pending. No client has seen its order ID.
+// Renew adds the next year's report under the subscription of an annual report, charges it and
+// sends its event as pending. No client has seen its order ID.
 // Source: spec section 4, order rule 9.
 func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, error) {
 	s.mu.Lock()
@@ -45,7 +46,8 @@ func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, err
 		s.mu.Unlock()
 		return Item{}, nil, fmt.Errorf("renew %q: %w", orderID, ErrNoOrder)
 	}
-	last, _ := strconv.Atoi(was.Year) // four digits
+	// The year has four digits.
+	last, _ := strconv.Atoi(was.Year)
 	for _, other := range s.items {
 		if other.Product == annualReport && other.CompanyID == was.CompanyID && other.State == was.State {
 			other, _ := strconv.Atoi(other.Year)

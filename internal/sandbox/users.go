@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// User is a customer of the organization. Source: spec section 2.
+// User is a customer of the organization.
+// Source: spec section 2.
 type User struct {
-	ID, FullName, Email  string
-	PhoneNumber          string // E.164, or empty
+	ID, FullName, Email string
+	// PhoneNumber is in E.164 format, or empty.
+	PhoneNumber          string
 	CreatedAt, UpdatedAt time.Time
 
-	// Elsewhere marks a user of another organization, who is never shown, but
-	// whose email address and phone number are in use.
+	// Elsewhere marks a user of another organization. The user is never shown, but the email
+	// address and phone number are in use.
 	Elsewhere bool
 }
 
@@ -59,7 +61,7 @@ func (s *Service) addUser(u User) *User {
 	return &u
 }
 
-// findUser returns the user of an id or email address, or nil.
+// findUser returns the user with an ID or email address, or nil.
 func (s *Service) findUser(key string) *User {
 	u := s.users[key]
 	if u == nil {
@@ -92,8 +94,8 @@ func (s *Service) getUser(c *call) (any, error) {
 	return u.answer(), nil
 }
 
-// createUser refuses an email address or phone number of any organization's
-// user. Source: spec sections 2 and 7.
+// createUser refuses an email address or phone number of any organization's user.
+// Source: spec sections 2 and 7.
 func (s *Service) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
 	c.body.matches("email", u.Email, emailLike, "an email address")
