@@ -9,8 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// readAgent reads the supplied agent, if any. Its type follows from its names
-// if it is not given.
+// readAgent reads the supplied agent, if any. Without a type, the names decide the type.
 func (c *checker) readAgent(d *draft) bool {
 	if c.filled(ofAgent) == nil {
 		return false
@@ -40,7 +39,8 @@ func (c *checker) readAgent(d *draft) bool {
 		ZIP:         v[agentZIP],
 	}
 	if suite := v[agentLine2]; suite != "" && d.agent.Street != "" {
-		d.agent.Street += ", " + suite // the filing service has one field for both
+		// The filing service has one field for both.
+		d.agent.Street += ", " + suite
 	}
 	given := d.agent.Type
 	d.agent.Type = c.partyType(given, d.agent.FirstName+d.agent.LastName, d.agent.CompanyName, agentType,
@@ -51,8 +51,8 @@ func (c *checker) readAgent(d *draft) bool {
 	return true
 }
 
-// checkCompanyName checks the name of an agent that has no type: a person is not
-// sent as a company. A column that is headed as one of companies is believed.
+// checkCompanyName checks the name of an agent without a type. A person must not be sent as a
+// company. The header of a column for companies is proof of a company.
 func (c *checker) checkCompanyName(b *binding, name string) {
 	if !looksLikePerson(name) {
 		return
@@ -66,7 +66,7 @@ func (c *checker) checkCompanyName(b *binding, name string) {
 	c.addErrorUnder(b, name, "agent.person", fmt.Sprintf("%q looks like a person%s", name, remedy))
 }
 
-// agentStatus matches what registers write in place of an agent's name.
+// agentStatus matches the words that registers write in place of an agent's name.
 var agentStatus = regexp.MustCompile(`(?i)\b(resign\w+|revoked|vacan\w+|vacated|withdr\w+|removed|terminated|expired|` +
 	`deceased|undeliverable|not|cannot|never|unknown|required|needed|missing|invalid|inactive|none|` +
 	`(no|without)( \w+)? (agent|ra|record|file)s?|secretary of state|department of state)\b`)
@@ -80,8 +80,8 @@ var (
 		`\d+(st|nd|rd|th) (floor|fl))\W*$`)
 )
 
-// notAStreet tells what an address is that has no street, where an agent can be
-// served; "" if it may be a street.
+// notAStreet returns the reason why an address has no street, at which an agent can be served. It
+// is empty if the address may be a street.
 func notAStreet(s string) string {
 	switch {
 	case postOfficeBox.MatchString(s):
@@ -94,7 +94,7 @@ func notAStreet(s string) string {
 	return ""
 }
 
-// companyWords are words that people's names do not have.
+// companyWords are words that do not occur in people's names.
 var companyWords = text.WordTable(map[bool]string{true: `inc incorporated llc lc corp corporation co company companies
 	ltd limited lp llp lllp pllc pc pa plc trust group holding holdings partner partners partnership agent agents
 	registered register service services associates law firm legal bank filing filings solutions system systems global
@@ -106,8 +106,8 @@ var companyWords = text.WordTable(map[bool]string{true: `inc incorporated llc lc
 // nameSuffixes follow a person's name.
 var nameSuffixes = text.WordTable(map[bool]string{true: `jr sr ii iii iv esq esquire cpa md phd attorney`})
 
-// looksLikePerson reports whether a name consists of two to four words of letters,
-// none of which is one of a company's name: "GRACE L. OKAFOR", "Okafor, Grace".
+// looksLikePerson reports whether a name has two to four words of letters and no word of a
+// company's name, such as "GRACE L. OKAFOR" and "Okafor, Grace".
 func looksLikePerson(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune(" .,", r) })
 	for len(words) > 0 && nameSuffixes[words[len(words)-1]] {

@@ -15,10 +15,9 @@ import (
 // messageHeader is the column that WriteChecked adds.
 const messageHeader = "Message"
 
-// WriteChecked writes the sheet to a workbook at path with every cell at its
-// address, errors highlighted and commented, and a Message column. It writes
-// nothing if there is no problem. The workbook appears only when it is
-// complete.
+// WriteChecked writes the sheet to a workbook at path with every cell at its address, errors
+// highlighted and commented, and a Message column. It writes nothing if there is no problem. The
+// workbook appears only when it is complete.
 func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	book, err := sheet.Create(path)
 	if err != nil {
@@ -48,8 +47,7 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	return book.Save()
 }
 
-// writeOfficers writes the sheet of officers, so that the workbook can be
-// uploaded again.
+// writeOfficers writes the sheet of officers, so that the workbook can be uploaded again.
 func (c *checked) writeOfficers(book *sheet.Workbook) error {
 	list := c.im.officers
 	if list == nil {
@@ -63,7 +61,8 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 	if err != nil {
 		return err
 	}
-	width := 0 // of the header
+	// width is the width of the header.
+	width := 0
 	for _, b := range list.columns {
 		width = max(width, b.index+1)
 	}
@@ -96,21 +95,24 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 
 // checked is the workbook that WriteChecked writes.
 type checked struct {
-	im       *Import
-	name     string
-	sheet    *sheet.Writer
-	message  int // the index of the Message column; the Row column follows
+	im    *Import
+	name  string
+	sheet *sheet.Writer
+	// message is the index of the Message column. The Row column follows it.
+	message  int
 	added    bool
 	cells    []sheet.OutCell
 	problems int
-	officers map[string][]Problem // by cell, of the sheet of officers
+	// officers has the problems in the sheet of officers by cell.
+	officers map[string][]Problem
 	beside   []ledger.RowRemark
 }
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
 	if im.messageColumn >= 0 && im.rowColumn == im.messageColumn+1 {
-		c.message, c.added = im.layout.headings[im.messageColumn].index, false // of an earlier check, overwritten
+		// The column of an earlier check is overwritten.
+		c.message, c.added = im.layout.headings[im.messageColumn].index, false
 	}
 	widths := make([]float64, max(len(im.layout.headings), c.message+2))
 	for i, h := range im.layout.headings {
@@ -170,8 +172,8 @@ func skipTo(s *sheet.Writer, n int) error {
 	return nil
 }
 
-// insert puts the message and the row's number into their columns. Cells beyond
-// the header, which no message names, move to the right.
+// insert puts the message and the row's number into their columns. Cells after the header move to
+// the right. No message names them.
 func (c *checked) insert(ours ...sheet.OutCell) {
 	for len(c.cells) <= c.message {
 		c.cells = append(c.cells, sheet.OutCell{})
@@ -188,8 +190,8 @@ func (c *checked) insert(ours ...sheet.OutCell) {
 	}
 }
 
-// origin returns the properties of the workbook. A workbook that is checked
-// again keeps the batch of the first.
+// origin returns the properties of the workbook. A workbook that is checked again keeps its first
+// batch.
 func (c *checked) origin() (ledger.Origin, error) {
 	im := c.im
 	if o := im.origin; o != nil && im.rowColumn >= 0 {
@@ -228,7 +230,8 @@ func (c *checked) write(r *Row) error {
 		if p.beside != "" {
 			c.beside = append(c.beside, ledger.RowRemark{Number: number, Text: p.beside})
 		}
-		if p.Severity == Warning && r.Result != filing.Skipped { // a skipped row has its reason already
+		// A skipped row has its reason already.
+		if p.Severity == Warning && r.Result != filing.Skipped {
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
 		}
 		if list := c.im.officers; list != nil && p.Sheet == list.sheet {
@@ -259,13 +262,13 @@ func (c *checked) write(r *Row) error {
 	return c.sheet.Row(c.cells...)
 }
 
-// mark highlights a cell with a problem and puts the message into its comment.
+// mark highlights a cell with a problem and adds the message to the cell's comment.
 func mark(cell *sheet.OutCell, p *Problem) {
 	if cell.Comment != "" {
 		cell.Comment += "\n"
 	}
 	cell.Comment += p.Message
-	// Otherwise a year that is typed into the cell becomes a date again.
+	// Otherwise a year that a person enters in the cell becomes a date again.
 	if p.Rule == columns[filingYear].rule && cell.Kind == sheet.Date {
 		*cell = sheet.Str(cell.Text).WithComment(cell.Comment)
 	}

@@ -11,10 +11,10 @@ import (
 // columnID is the index of a column in the table.
 type columnID int16
 
-// none stands for no column of the table.
+// none means no column of the table.
 const none columnID = -1
 
-// The columns. Those of officers follow, officer by officer.
+// The columns of a row. The columns of the officers follow, officer by officer.
 const (
 	companyID columnID = iota
 	legalName
@@ -81,17 +81,21 @@ const (
 	partySSN
 	partyPhone
 	partyIsForeign
-	firstOfficer // the first of the officer columns
+	// firstOfficer is the first of the officer columns.
+	firstOfficer
 )
 
-// kind is the form of a column's values, which decides how they are read.
+// kind is the form of a column's values. It decides how they are read.
 type kind uint8
 
 const (
-	nameKind    kind = iota // text in which "NA" and "None" may be a name
-	textKind                // text
-	companyKind             // comp_… or a slug
-	userKind                // user_…
+	// nameKind is text in which "NA" and "None" may be a name.
+	nameKind kind = iota
+	textKind
+	// companyKind is comp_… or a slug.
+	companyKind
+	// userKind is user_….
+	userKind
 	emailKind
 	phoneKind
 	stateKind
@@ -99,50 +103,69 @@ const (
 	boolKind
 	dateKind
 	zipKind
-	entityKind // entity type
-	choiceKind // one of the column's choices
-	countKind  // a whole number
-	ssnKind    // never shown
-	openKind   // one of the column's choices, or another text that the rules judge
-	placeKind  // the state of an address, which may be abroad
+	// entityKind is an entity type.
+	entityKind
+	// choiceKind is one of the column's choices.
+	choiceKind
+	// countKind is a whole number.
+	countKind
+	// ssnKind is never shown.
+	ssnKind
+	// openKind is one of the column's choices, or another text that the rules judge.
+	openKind
+	// placeKind is the state of an address, which may be abroad.
+	placeKind
 	countryKind
 )
 
-// part is a piece of an order that only some rows have. Its columns are read in
-// those rows alone; their cells in other rows do not count.
+// part is a piece of an order that only some rows have. Its columns are read only in those rows.
 type part uint8
 
 const (
-	ofEvery    part = iota
-	ofAgent         // an agent that is supplied
-	ofEIN           // an EIN that is ordered
-	ofReport        // an annual report that is ordered
-	ofCompany       // a company to create
-	ofOfficers      // and its officers
+	ofEvery part = iota
+	// ofAgent is an agent that the row supplies.
+	ofAgent
+	// ofEIN is an EIN that the row orders.
+	ofEIN
+	// ofReport is an annual report that the row orders.
+	ofReport
+	// ofCompany is a company to create.
+	ofCompany
+	// ofOfficers are the officers of the company to create.
+	ofOfficers
 	parts
 )
 
 // column is one row of the table of columns.
 type column struct {
-	header  string   // as in the templates and the documentation
-	field   string   // the filing service's field; without the product in front if several products share it
-	kind    kind     //
-	rule    string   // the rule that an unreadable value breaks
-	aliases []string // other wordings of the header
-	weak    []string // wordings that count only if no other header claims the column
+	// header is the header in the templates and the documentation.
+	header string
+	// field is the filing service's field, without the product if several products share the field.
+	field string
+	kind  kind
+	// rule is the rule that an unreadable value breaks.
+	rule string
+	// aliases are other wordings of the header.
+	aliases []string
+	// weak are wordings that count only if no other header claims the column.
+	weak []string
 
-	// used are the products whose orders have the column. Products in
-	// recordOnly read its values for the record: they are not part of the
-	// order, and only warnings concern them. Products in may use it in the rows
-	// that have its part.
+	// used are the products whose orders have the column. Products in recordOnly read its values
+	// for the record. The values are not part of the order, and only warnings concern them.
+	// Products in may use the column in the rows that have its part.
 	used, recordOnly, may []filing.Product
 	part                  part
-	unsent                bool           // never part of an order
-	suggests              filing.Product // the product that the column suggests
+	// unsent reports whether the column is never part of an order.
+	unsent bool
+	// suggests is the product that the column suggests.
+	suggests filing.Product
 
-	choices []string          // of a choiceKind, in the filing service's spelling
-	means   map[string]string // folded wordings of the choices
-	about   string            // one or two sentences for the person who fills in the column
+	// choices are the values of a choiceKind, in the filing service's spelling.
+	choices []string
+	// means maps folded wordings to choices.
+	means map[string]string
+	// about is one or two sentences for the person who fills in the column.
+	about   string
 	example string
 }
 
@@ -151,7 +174,7 @@ func (c *column) has(p filing.Product) bool {
 	return slices.Contains(c.used, p) || slices.Contains(c.recordOnly, p) || slices.Contains(c.may, p)
 }
 
-// values returns the choices of a drop-down; nil if any text may be typed.
+// values returns the choices of a drop-down, or nil if any text may be entered.
 func (c *column) values() []string {
 	switch c.kind {
 	case boolKind:
@@ -169,8 +192,8 @@ func (c *column) values() []string {
 	return c.choices
 }
 
-// asText reports whether the column is formatted as text, so that a spreadsheet
-// program does not read its values as numbers or dates.
+// asText reports whether the column is formatted as text. A spreadsheet program then does not read
+// its values as numbers or dates.
 func (c *column) asText() bool {
 	return c.kind == zipKind || c.kind == companyKind || c.kind == userKind || c.kind == phoneKind || c.kind == ssnKind
 }
@@ -196,14 +219,14 @@ var (
 	notQualifications = allBut(filing.ForeignQualification)
 )
 
-// allBut returns all products but some.
+// allBut returns all products except the given ones.
 func allBut(out ...filing.Product) []filing.Product {
 	return slices.DeleteFunc(slices.Clone(filing.Products),
 		func(p filing.Product) bool { return slices.Contains(out, p) })
 }
 
-// columns is the table. Source: DESIGN section 8 for the headers; spec section
-// 2 for the fields, their kinds and choices; section 4 for who uses them.
+// columns is the table. Source: DESIGN section 8 for the headers, spec section 2 for the fields,
+// their kinds and choices, and section 4 for the products that use them.
 var columns = slices.Concat([]column{
 	companyID: {
 		header: "Company ID",
@@ -509,8 +532,7 @@ var columns = slices.Concat([]column{
 		"yes where that person is foreign and has no SSN.", "no", "Foreign Responsible Party"),
 }, officerColumns())
 
-// maxOfficers is how many officers fit in a row. A sheet of officers has no
-// such limit.
+// maxOfficers is how many officers fit in a row. A sheet of officers has no limit.
 const maxOfficers = 25
 
 // The columns of one officer, in order.
@@ -530,13 +552,12 @@ const (
 	officerColumnCount
 )
 
-// officerColumn is the column of officer n, from 0.
+// officerColumn returns the column of officer n, counted from 0.
 func officerColumn(n int, part columnID) columnID {
 	return firstOfficer + columnID(n)*officerColumnCount + part
 }
 
-// officerParts are the columns of an officer without the number in front, as a
-// sheet of officers has them.
+// officerParts are the columns of an officer in a sheet of officers. Their headers have no number.
 var officerParts = []column{
 	officerType: func() column {
 		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.",
@@ -574,13 +595,13 @@ func officerPart(header, field string, k kind, about, example string, aliases ..
 // partyTypes are the choices for a person or a company.
 var partyTypes = []string{string(filing.Person), string(filing.CompanyParty)}
 
-// titleWords are other wordings of the titles of corporations.
+// titleWords maps other wordings to the titles of corporations.
 var titleWords = map[string]string{
 	"chiefexecutiveofficer": "CEO", "chieffinancialofficer": "CFO", "chiefoperatingofficer": "COO",
 	"vp": "Vice President", "pres": "President", "managingmbr": "Managing Member",
 }
 
-// officerColumns are the columns of Officer 1, Officer 2 and so on.
+// officerColumns returns the columns of Officer 1, Officer 2 and so on.
 func officerColumns() []column {
 	all := make([]column, 0, maxOfficers*int(officerColumnCount))
 	for n := range maxOfficers {
@@ -601,7 +622,8 @@ func officerColumns() []column {
 	return all
 }
 
-// addressParts are the wordings of an address's parts, by the last word of its field.
+// addressParts has the wordings of an address's parts. The key is the last word of the part's
+// field.
 var addressParts = map[string][]string{
 	"line1":      {"line 1", "street", "street address", "address", "address 1", "address line 1", "street 1"},
 	"line2":      {"line 2", "address 2", "address line 2", "street 2", "suite"},
@@ -611,9 +633,8 @@ var addressParts = map[string][]string{
 	"country":    {"country", "country code"},
 }
 
-// address returns a column of the principal or the mailing address. Bare words
-// ("Street", "Zip") mean the principal address unless another column claims
-// them.
+// address returns a column of the principal or the mailing address. Bare words ("Street", "Zip")
+// mean the principal address unless another column claims them.
 func address(header, field string, k kind, about, example string) column {
 	c := column{
 		header:  header,
@@ -708,8 +729,7 @@ func companyChoice(header, field string, choices []string, means map[string]stri
 	}
 }
 
-// agentColumn returns a column of a supplied agent. words are wordings of the header
-// behind "Agent".
+// agentColumn returns a column of a supplied agent. words are wordings of the header after "Agent".
 func agentColumn(header, field string, k kind, about, example string, words ...string) column {
 	c := column{
 		header:  header,
@@ -748,8 +768,7 @@ func orderColumn(header, field, rule string, product filing.Product, used, may [
 	}
 }
 
-// chargeColumn returns a column that is listed with the charges of its row and
-// never sent.
+// chargeColumn returns a column that is shown with the charges of its row and never sent.
 func chargeColumn(header, field, about, example string, aliases ...string) column {
 	return column{
 		header:     header,
@@ -780,7 +799,7 @@ func einColumn(header, field string, k kind, about, example string, aliases ...s
 	}
 }
 
-// partyWords are other words for a person or a company.
+// partyWords maps other words to a person or a company.
 var partyWords = map[string]string{
 	"individual": string(filing.Person), "naturalperson": string(filing.Person), "p": string(filing.Person),
 	"business": string(filing.CompanyParty), "entity": string(filing.CompanyParty),
@@ -789,7 +808,7 @@ var partyWords = map[string]string{
 	"c": string(filing.CompanyParty),
 }
 
-// monthWords are the abbreviations and numbers of the months.
+// monthWords maps the abbreviations and numbers of the months to their names.
 var monthWords = func() map[string]string {
 	words := make(map[string]string, 4*len(filing.Months))
 	for i, m := range filing.Months {
@@ -802,8 +821,8 @@ var monthWords = func() map[string]string {
 	return words
 }()
 
-// resultColumns are the columns that a results workbook adds. They are ignored
-// without a note when the workbook is read again.
+// resultColumns are the columns that a results workbook adds. Import ignores them without a note if
+// the workbook is uploaded again.
 var resultColumns = map[string]bool{
 	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true,
 	"attempts": true, "updatedat": true, "subscription": true,
@@ -814,10 +833,14 @@ type strength uint8
 
 const (
 	unknown strength = iota
-	weak             // a bare word such as "State"
-	alias            // another wording
-	exact            // our header or the filing service's field
-	mapped           // given by the options
+	// weak is a bare word such as "State".
+	weak
+	// alias is another wording.
+	alias
+	// exact is our header or the filing service's field.
+	exact
+	// mapped is given by the options.
+	mapped
 )
 
 // wording is the meaning of a header.
@@ -826,8 +849,8 @@ type wording struct {
 	strength strength
 }
 
-// wordings maps a folded header to its strongest meaning. What "State" alone
-// means depends on its neighbors; see resolve.
+// wordings maps a folded header to its strongest meaning. The meaning of "State" alone depends on
+// its neighbors, see resolve.
 var wordings, spellings = func() (map[string]wording, []spelling) {
 	all := make(map[string]wording, 8*len(columns))
 	words := make(map[string][]string, 8*len(columns))
@@ -857,8 +880,9 @@ var wordings, spellings = func() (map[string]wording, []spelling) {
 			add(w, id, weak)
 		}
 	}
-	delete(all, "")    // of "ein" without a field
-	delete(all, "ein") // a column headed EIN holds the number, it does not order one
+	delete(all, "")
+	// A column with the header EIN holds the number and does not order one.
+	delete(all, "ein")
 	spelt := make([]spelling, 0, len(all))
 	for folded, w := range all {
 		if w.strength > weak {
@@ -889,8 +913,8 @@ var columnsByField = func() map[string]columnID {
 	return all
 }()
 
-// ColumnTable returns the table of columns in Markdown for the documentation,
-// with the first officer only: the columns of the others repeat.
+// ColumnTable returns the table of columns in Markdown for the documentation. It has only the first
+// officer, because the columns of the others are the same.
 func ColumnTable() string {
 	var b strings.Builder
 	b.WriteString("| Column | Field of the filing service | Used by | Values |\n|---|---|---|---|\n")

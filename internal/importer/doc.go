@@ -1,25 +1,21 @@
-// Package importer turns a spreadsheet into orders: it finds the sheet and its
-// columns, reads the rows into orders and problems, and records them in the
-// ledger as one batch.
+// Package importer turns a spreadsheet into orders. It finds the sheet and its columns, reads the
+// rows into orders and problems, and records them in the ledger as one batch.
 //
-// One table, in columns.go, describes the columns: how a header may be worded,
-// what its values look like, which products use it, and how templates and help
-// explain it.
+// The table in columns.go describes the columns. It has the wordings of the header, the form of the
+// values, the products that use the column, and the explanation for templates and help.
 //
-// A sheet has one main product, and a row can order others with it by a yes in
-// their columns. Cells that only some rows need (a supplied agent, an EIN,
-// officers, a company to create) form a part and are read in those rows alone.
-// Officers may be listed on a second sheet; see officers.go.
+// A sheet has one main product. A row can order other products with it by a yes in their columns.
+// Cells that only some rows need (a supplied agent, an EIN, officers, a company to create) form a
+// part and are read only in those rows. Officers may be listed on a second sheet, see officers.go.
 //
-// [SurveyReader] shows how a file is understood. Options.Map says what a column
-// is, and Options.Edits are typed over its cells without a change of the file.
-// The edits apply wherever cells are read, and their hash is part of the
-// batch's identity.
+// [SurveyReader] shows how a file is understood. Options.Map sets the meaning of a column.
+// Options.Edits replace cells without a change of the file. The edits apply wherever cells are
+// read, and their hash is part of the batch's identity.
 //
-// Rows are streamed: a million rows take no more memory than a thousand, apart
-// from about a hundred bytes a row to find those that order the same.
+// Rows are streamed. A million rows need no more memory than a thousand, except for about a hundred
+// bytes a row to find rows with the same order.
 //
-// This package makes the sheets in templates/ and samples/, and a test holds it
+// This package generates the sheets in templates/ and samples/, and a test compares them.
 // to them.
 package importer
 

@@ -12,73 +12,94 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// ErrDraftTooLarge is returned for a file with more rows or cells than a Draft
-// holds.
+// ErrDraftTooLarge is returned for a file with more rows or cells than a Draft can hold.
 var ErrDraftTooLarge = errors.New("the spreadsheet is too large to be edited in a grid")
 
-// What a Draft holds at most.
+// The limits of a Draft.
 const (
 	maxDraftRows  = 100_000
 	maxDraftBytes = 160 << 20
 )
 
-// Draft is a file in memory with the result of each row. Its rows are those that an
-// Import with the same edits has: each edit checks all of them again.
+// Draft is a file in memory with the result of each row. Its rows are the same as the rows of an
+// Import with the same edits. Each edit therefore checks all of them again.
 //
-// It is not for concurrent use. The caller closes it.
+// A Draft must not be used concurrently. The caller must close it.
 type Draft struct {
-	DraftSheet // the one that is read
+	// DraftSheet is the sheet that is read.
+	DraftSheet
 
-	officers *DraftSheet // nil if the file has no sheet of officers
-	options  Options     // without edits
-	file     *sheet.File
-	im       *Import // of the present edits
-	checker  *checker
-	whole    map[string][]sheet.Row // the rows of each sheet, as the file has them
-	scratch  draft                  // of the row that is being checked
+	// officers is nil if the file has no sheet of officers.
+	officers *DraftSheet
+	// options are the options without edits.
+	options Options
+	file    *sheet.File
+	// im has the present edits.
+	im      *Import
+	checker *checker
+	// whole are the rows of each sheet without edits.
+	whole map[string][]sheet.Row
+	// scratch is the row that is being checked.
+	scratch  draft
 	edits    []Edit
 	excluded Exclusions
-	records  map[string]filing.Company // that were looked up, by reference
-	refused  map[int]string            // why rows were refused before, by their number in that batch
-	size     int64
+	// records are the companies that were looked up, by reference.
+	records map[string]filing.Company
+	// refused are the reasons why rows were refused before, by their number in that batch.
+	refused map[int]string
+	size    int64
 }
 
-// DraftSheet is a sheet of a Draft: the one that is read, or that of its officers. It is
+// DraftSheet is one of the two sheets of a Draft, with the filings or with the officers. It is
 // valid until the Draft changes.
 type DraftSheet struct {
-	name    string
-	base    []sheet.Row // those below the header, as the file has them
-	rows    []DraftRow  // rows[i] is base[i] with the edits
+	name string
+	// base are the rows below the header without edits.
+	base []sheet.Row
+	// rows are the rows of base with the edits.
+	rows    []DraftRow
 	columns []DraftColumn
-	overlay *overlay // nil if there are no edits
+	// overlay is nil if there are no edits.
+	overlay *overlay
 	mask    func([]sheet.Cell) []sheet.Cell
 	find    func(header string) (column int)
 }
 
 // DraftRow is a row of a Draft.
 type DraftRow struct {
-	Row                // without its request
-	Blank       bool   // the edits cleared all of its cells: an Import does not have it
-	Name        string // the company's name in the sheet
-	Ref         string // the company as the sheet names it to the filing service; "" for none
-	ServiceName string // the company's name at the filing service; "" while it is not known
-	NameDiffers bool   // the row is not sent because the names differ
-	Excluded    bool   // someone excluded it
+	// Row has no request.
+	Row
+	// Blank reports whether the edits cleared all cells. An Import does not have such a row.
+	Blank bool
+	// Name is the company's name in the sheet.
+	Name string
+	// Ref is the company's reference at the filing service. Empty if the sheet has none.
+	Ref string
+	// ServiceName is the company's name at the filing service. Empty if unknown.
+	ServiceName string
+	// NameDiffers reports whether the row is not sent because the names differ.
+	NameDiffers bool
+	// Excluded reports whether a person excluded the row.
+	Excluded bool
 }
 
 // DraftColumn is a column of a Draft.
 type DraftColumn struct {
-	Index    int
-	Header   string
-	Label    string   // the column of ours that it is read as; empty if it is not used
-	Required bool     // every row needs it
-	Secret   bool     // it holds Social Security numbers
-	Choices  []string // nil if any text may be typed
-	Added    bool     // the edits added it
+	Index  int
+	Header string
+	// Label is the column of ours as which it is read. Empty if it is not used.
+	Label string
+	// Required reports whether every row needs the column.
+	Required bool
+	// Secret reports whether the column holds Social Security numbers.
+	Secret bool
+	// Choices is nil if any text may be entered.
+	Choices []string
+	// Added reports whether the edits added the column.
+	Added bool
 }
 
-// OpenDraft reads a file as a Draft. The edits and exclusions of the options
-// are applied.
+// OpenDraft reads a file as a Draft and applies the edits and exclusions of the options.
 func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 	im, err := OpenReader(name, bytes.NewReader(content), int64(len(content)), o)
 	if err != nil {
@@ -103,7 +124,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 // Close closes the file.
 func (d *Draft) Close() error { return d.file.Close() }
 
-// load reads the sheets of an Import, unless d holds them, and checks all of its rows.
+// load reads the sheets of an Import, unless d has read them, and checks all rows.
 func (d *Draft) load(im *Import) error {
 	whole, err := d.rowsOf(im, im.sheet)
 	if err != nil {
@@ -169,7 +190,8 @@ func below(whole []sheet.Row, header int) []sheet.Row {
 
 // readBase reads all rows of a sheet without the edits.
 func readBase(im *Import, name string) (rows []sheet.Row, size int64, err error) {
-	const perRow, perCell = 400, 24 // bytes, with the row's result
+	// Both are bytes of memory, including the row's result.
+	const perRow, perCell = 400, 24
 	err = im.file.EachRow(name, func(row *sheet.Row) error {
 		size += perRow + perCell*int64(len(row.Cells))
 		for i := range row.Cells {
@@ -183,16 +205,16 @@ func readBase(im *Import, name string) (rows []sheet.Row, size int64, err error)
 	return rows, size, err
 }
 
-// Size is about how many bytes of memory the Draft takes.
+// Size returns the approximate size in memory, in bytes.
 func (d *Draft) Size() int64 { return d.size }
 
-// Edits are the present edits.
+// Edits returns the present edits.
 func (d *Draft) Edits() []Edit { return d.edits }
 
-// Excluded are the present exclusions.
+// Excluded returns the present exclusions.
 func (d *Draft) Excluded() Exclusions { return d.excluded }
 
-// Sheets lists the sheet that is read, then that of the officers if the file has one.
+// Sheets lists the sheet of filings, and the sheet of officers if the file has one.
 func (d *Draft) Sheets() []*DraftSheet {
 	if d.officers == nil {
 		return []*DraftSheet{&d.DraftSheet}
@@ -200,7 +222,7 @@ func (d *Draft) Sheets() []*DraftSheet {
 	return []*DraftSheet{&d.DraftSheet, d.officers}
 }
 
-// On returns the sheet of a name; nil for another one than those of Sheets.
+// On returns the sheet with a name, or nil if Sheets does not have it.
 func (d *Draft) On(name string) *DraftSheet {
 	for _, s := range d.Sheets() {
 		if s.name == name {
@@ -210,16 +232,16 @@ func (d *Draft) On(name string) *DraftSheet {
 	return nil
 }
 
-// Sheet is the name of the sheet; empty for a CSV.
+// Sheet returns the name of the sheet. It is empty for a CSV.
 func (s *DraftSheet) Sheet() string { return s.name }
 
-// Len is how many rows there are, with those that the edits made blank.
+// Len returns the number of rows, including the rows that the edits made blank.
 func (s *DraftSheet) Len() int { return len(s.rows) }
 
 // At returns a row by its index.
 func (s *DraftSheet) At(i int) *DraftRow { return &s.rows[i] }
 
-// Find returns a row by its number; nil for none.
+// Find returns a row by its number, or nil.
 func (s *DraftSheet) Find(number int) *DraftRow {
 	if i := s.indexOf(number); i >= 0 {
 		return &s.rows[i]
@@ -241,8 +263,8 @@ func (s *DraftSheet) Columns() []DraftColumn { return s.columns }
 // Masked returns the cells of a row without Social Security numbers.
 func (s *DraftSheet) Masked(r *DraftRow) []sheet.Cell { return s.mask(r.Cells) }
 
-// FileText returns the text of a cell without the edits. For a column that they
-// added, it is empty.
+// FileText returns the text of a cell without the edits. It is empty in a column that the edits
+// added.
 func (s *DraftSheet) FileText(row, column int) string {
 	i := s.indexOf(row)
 	if i < 0 || column < 0 {
@@ -260,8 +282,7 @@ func (s *DraftSheet) FileText(row, column int) string {
 	return ""
 }
 
-// ColumnOf returns the index of a column of ours by its name; -1 if the sheet
-// does not have it.
+// ColumnOf returns the index of a column of ours by its name, or -1 if the sheet does not have it.
 func (s *DraftSheet) ColumnOf(header string) int { return s.find(header) }
 
 // edited returns a row with the edits, and reports whether they made it blank.
@@ -297,7 +318,7 @@ func (im *Import) draftColumns() []DraftColumn {
 	return all
 }
 
-// draftColumnOf is ColumnOf of the sheet that is read.
+// draftColumnOf is ColumnOf for the sheet of filings.
 func (im *Import) draftColumnOf(header string) int {
 	w, ok := wordings[filing.FoldName(header)]
 	if !ok {
@@ -314,8 +335,7 @@ func (im *Import) draftColumnOf(header string) int {
 	return -1
 }
 
-// Set puts edits and exclusions in place of the present ones. After an error nothing has
-// changed.
+// Set replaces the edits and exclusions. After an error nothing has changed.
 func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	o := d.options
 	o.Edits, o.Excluded = edits, excluded
@@ -332,7 +352,7 @@ func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	return nil
 }
 
-// checkRow checks a row with its edits. Its request is in the scratch.
+// checkRow checks a row with its edits. The request of the row stays in the scratch.
 func (d *Draft) checkRow(i int) {
 	r := &d.rows[i]
 	in, blank := d.edited(i)
@@ -347,8 +367,7 @@ func (d *Draft) checkRow(i int) {
 	}
 }
 
-// finishRow ends the check of a row: it is compared with the record of its company,
-// and forgets its request.
+// finishRow compares a row with the record of its company and drops its request.
 func (d *Draft) finishRow(r *DraftRow) {
 	if record, known := d.records[r.Ref]; known && r.Ref != "" {
 		r.ServiceName = record.LegalName
@@ -360,17 +379,18 @@ func (d *Draft) finishRow(r *DraftRow) {
 	r.Request, r.Read = nil, nil
 }
 
-// SetRefused says why the filing service refused rows when they were sent, by
-// their number in the batch that the sheet corrects. Until a cell of it is edited,
-// such a row has a warning: it would be sent as it was.
+// SetRefused sets the reasons why the filing service refused rows, by their number in the batch
+// that the sheet corrects. Such a row has a warning until one of its cells is edited, because it
+// would be sent unchanged.
 func (d *Draft) SetRefused(refused map[int]string) {
 	d.refused = refused
 	if len(refused) > 0 {
-		_ = d.checkAll() // which succeeded for these rows before
+		// checkAll succeeded for these rows before.
+		_ = d.checkAll()
 	}
 }
 
-// addRefusal adds why a row was refused, unless a cell of it was edited since.
+// addRefusal adds the reason why a row was refused, unless one of its cells was edited since.
 func (d *Draft) addRefusal(r *DraftRow) {
 	if len(d.refused) == 0 || r.Result != filing.Ready {
 		return
@@ -391,8 +411,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 	})
 }
 
-// compare adds what differs between a ready row and the filing service's record
-// of its company.
+// compare adds the differences between a ready row and the filing service's record of its company.
 func (d *Draft) compare(r *DraftRow, record filing.Company) {
 	for _, difference := range r.Request.Differences(record) {
 		w := wordings[filing.FoldName(difference.Column.Header)]
@@ -440,10 +459,11 @@ func (d *Draft) checkAll() error {
 	return nil
 }
 
-// listOfficers lists the rows of the sheet of officers with what is wrong with them: the
-// rows that name them have found it.
+// listOfficers lists the rows of the sheet of officers with their problems. The rows that name the
+// officers have found the problems.
 func (d *Draft) listOfficers() {
-	problems := make(map[int][]Problem) // by row
+	// problems has the problems by row.
+	problems := make(map[int][]Problem)
 	add := func(p Problem) {
 		if p.Sheet != d.officers.name {
 			return
@@ -452,9 +472,10 @@ func (d *Draft) listOfficers() {
 		if p.elsewhere != nil {
 			p.ColumnIndex = p.elsewhere.Column
 		}
+		// Rows may share an officer, whose problem is then found more than once.
 		if !slices.ContainsFunc(problems[p.Row], func(o Problem) bool {
 			return o.ColumnIndex == p.ColumnIndex && o.Column == p.Column && o.Message == p.Message
-		}) { // rows may share an officer
+		}) {
 			problems[p.Row] = append(problems[p.Row], p)
 		}
 	}
@@ -485,8 +506,8 @@ func (d *Draft) listOfficers() {
 	}
 }
 
-// SetRecords adds records of companies at the filing service, by the reference in the
-// sheet, and compares the rows with them. It reports whether one is new.
+// SetRecords adds the filing service's records of companies by their reference in the sheet, and
+// compares the rows with them. It reports whether a record is new.
 func (d *Draft) SetRecords(records map[string]filing.Company) (added bool) {
 	if d.records == nil {
 		d.records = make(map[string]filing.Company, len(records))
@@ -497,12 +518,13 @@ func (d *Draft) SetRecords(records map[string]filing.Company) (added bool) {
 		}
 	}
 	if added {
-		_ = d.checkAll() // which succeeded for these rows before
+		// checkAll succeeded for these rows before.
+		_ = d.checkAll()
 	}
 	return added
 }
 
-// Refs lists the companies that rows name and whose records are not known yet.
+// Refs lists the referenced companies whose records are not known yet.
 func (d *Draft) Refs() []string {
 	seen := make(map[string]bool)
 	var refs []string
@@ -517,8 +539,7 @@ func (d *Draft) Refs() []string {
 	return refs
 }
 
-// Tally counts the rows by result. A row is warned if it has a warning and no
-// error.
+// Tally counts the rows by result. warned counts the rows with a warning and without an error.
 func (s *DraftSheet) Tally() (t Tally, warned int) {
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -531,6 +552,5 @@ func (s *DraftSheet) Tally() (t Tally, warned int) {
 // Warned reports whether the row is sent with a warning.
 func (r *DraftRow) Warned() bool { return r.Result == filing.Ready && len(r.Problems) > 0 }
 
-// IsNote reports whether the row is not a filing, but a heading, a note or a
-// total, or is blank.
+// IsNote reports whether the row is not a filing. It is a heading, a note, a total or blank.
 func (r *DraftRow) IsNote() bool { return r.notAFiling || r.Blank }

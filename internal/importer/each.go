@@ -56,12 +56,11 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 	return t, nil
 }
 
-// Each calls fn with every row below the header that is not blank, in the order
-// of the sheet. A row and what it points to are valid until fn returns; only
-// strings may be kept.
+// Each calls fn with every row below the header that is not blank, in the order of the sheet. A row
+// and its pointers are valid until fn returns. Only strings may be kept.
 //
-// If the sheet cannot be read to its end, the error is a *sheet.FormatError, and the
-// rows before it are not reliable either.
+// Each returns a *sheet.FormatError if the sheet cannot be read to its end. The rows before the
+// error are not reliable either.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	return hideInError(im.eachChunk(ctx, func(rows []Row) error { return eachOf(rows, fn) }))
 }
@@ -73,7 +72,7 @@ type chunk struct {
 	drafts []draft
 }
 
-// eachChunk calls fn with the rows of one chunk after the other.
+// eachChunk calls fn with the rows of each chunk.
 func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 	if im.repeats == nil {
 		repeats, err := im.findRepeats(func(do func(*Row) error) error {
@@ -103,8 +102,8 @@ func eachOf(rows []Row, do func(*Row) error) error {
 	return nil
 }
 
-// readChunks calls fn with the checked rows of one chunk after the other. They are not
-// compared with each other.
+// readChunks calls fn with the checked rows of each chunk. The rows are not compared with each
+// other.
 func (im *Import) readChunks(ctx context.Context, fn func([]Row) error) error {
 	r, err := im.rows(im.sheet)
 	if err != nil {
@@ -144,7 +143,7 @@ func (c *checker) checkChunk(s *chunk) {
 	}
 }
 
-// finalPass compares each row with the others, and gathers the notes on the whole file.
+// finalPass compares each row with the others and collects the notes on the whole file.
 type finalPass struct {
 	im           *Import
 	repeats      *repeats
@@ -152,12 +151,13 @@ type finalPass struct {
 	hidden       int
 	noAgent      int
 	newCompanies int
-	notFilings   []string // row numbers, the first few with their text
+	// notFilings are row numbers. The first few include their text.
+	notFilings []string
 }
 
 func (im *Import) newFinalPass(r *repeats) *finalPass { return &finalPass{im: im, repeats: r} }
 
-// addRow takes in the next row of the sheet.
+// addRow adds the next row of the sheet.
 func (l *finalPass) addRow(r *Row) {
 	l.repeats.assignCompany(r)
 	l.repeats.judge(r)
@@ -225,7 +225,7 @@ func (l *finalPass) note() {
 // maxListed is how many row numbers or names a note lists.
 const maxListed = 20
 
-// oneIf returns 1 for true, to add up.
+// oneIf returns 1 if is is true and 0 otherwise.
 func oneIf(is bool) int {
 	if is {
 		return 1

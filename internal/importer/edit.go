@@ -14,40 +14,49 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Edit is a correction of one cell. It has the effect of typing the text into
-// the cell of a CSV: it is always text, an empty text clears the cell, and a
-// row whose cells are all cleared is blank.
+// Edit is a correction of one cell. It has the effect of entering the text into the cell of a CSV.
+// The value is always text. An empty text clears the cell, and a row without any text is blank.
 //
-// An edit corrects an existing row. An edit of a blank row, or of one beyond
-// the last, fails with a *sheet.FormatError when the rows are read.
+// An edit corrects an existing row. An edit of a blank row, or of a row after the last, fails with
+// a *sheet.FormatError when the rows are read.
 type Edit struct {
-	Sheet  string `json:"sheet,omitempty"` // empty: the sheet that is read
-	Row    int    `json:"row"`             // as a spreadsheet program shows it
-	Column int    `json:"column"`          // from 0; -1 where Header names the column
-	// the name of one of our columns; if the sheet lacks it, it is added after
-	// the last header
+	// Sheet is the name of a sheet. If it is empty, the edit applies to the sheet that is read.
+	Sheet string `json:"sheet,omitempty"`
+	// Row is the number that a spreadsheet program shows.
+	Row int `json:"row"`
+	// Column counts from 0. It is -1 if Header names the column.
+	Column int `json:"column"`
+	// Header is the name of one of our columns. If the sheet lacks the column, it is added after
+	// the last header.
 	Header string `json:"header,omitempty"`
 	Text   string `json:"text"`
 }
 
-// Added columns follow the last header, in the order in which the edits first
-// name them. Cells without a header move to the right, as when a column is
-// inserted in a spreadsheet.
+// Added columns follow the last header, in the order in which the edits first name them. Cells
+// without a header move to the right, like cells after a column that is inserted in a spreadsheet
+// program.
 
 // edits are the edits of a file, by sheet.
 type edits []*overlay
 
 // overlay holds the edits of one sheet.
 type overlay struct {
-	sheet  string // empty for a CSV, and until the sheet of a workbook is chosen
-	isMain bool   // of the sheet that is read
-	used   bool   // the sheet is read
-	edits  []Edit
-	rows   map[int][]Edit // with a column index, by row
+	// sheet is empty for a CSV, and until the sheet of a workbook is chosen.
+	sheet string
+	// isMain reports whether the edits apply to the sheet that is read.
+	isMain bool
+	// used reports whether the sheet is read.
+	used  bool
+	edits []Edit
+	// rows are the edits with a column index, by row.
+	rows map[int][]Edit
 
-	header int      // the row of the headers
-	width  int      // how many columns have one
-	added  []string // headers of the columns that follow
+	// header is the number of the header row.
+	header int
+	// width is the number of columns with a header.
+	width int
+	// added are the headers of the columns that follow.
+	added []string
 }
 
 func newEdits(o *Options, f *sheet.File) (edits, error) {
@@ -88,10 +97,10 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 	return all, nil
 }
 
-// maxEdit is the number of bytes that the 32,767 characters of a cell can take.
+// maxEdit is the size in bytes of the longest cell text, which has 32,767 characters.
 const maxEdit = 4 * 32767
 
-// sheetNamed finds a sheet by its exact name, or else regardless of case.
+// sheetNamed finds a sheet by its exact name, or by its name in any case.
 func sheetNamed(infos []sheet.Info, name string) int {
 	if i := slices.IndexFunc(infos, func(s sheet.Info) bool { return s.Name == name }); i >= 0 {
 		return i
@@ -99,7 +108,7 @@ func sheetNamed(infos []sheet.Info, name string) int {
 	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
 }
 
-// of returns the edits of a sheet; nil for none.
+// of returns the edits of a sheet, or nil.
 func (all edits) of(name string) *overlay {
 	for _, o := range all {
 		if o.sheet == name {
@@ -109,8 +118,8 @@ func (all edits) of(name string) *overlay {
 	return nil
 }
 
-// assignTo assigns the edits that name no sheet to the one that is read, and
-// reports whether there are any.
+// assignTo assigns the edits without a sheet to the sheet that is read, and reports whether there
+// are any.
 func (all *edits) assignTo(name string) bool {
 	unnamed := all.of("")
 	if unnamed == nil || name == "" {
@@ -136,8 +145,8 @@ func (o *overlay) index(all []Edit) {
 	}
 }
 
-// add adds the columns that the sheet lacks after its headers. find returns the
-// name of our column and its index in the sheet, or -1.
+// add adds the columns that the sheet lacks after its headers. find returns the name of our column
+// and its index in the sheet, or -1.
 func (o *overlay) add(row, width int, find func(header string) (name string, index int, err error)) error {
 	o.used, o.header, o.width, o.added = true, row, width, nil
 	placed := slices.Clone(o.edits)
@@ -189,7 +198,7 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 	return err
 }
 
-// badEdit returns the error for an edit without a place.
+// badEdit returns the error for an edit of a cell that does not exist.
 func badEdit(f *sheet.File, name, format string, args ...any) error {
 	return &sheet.FormatError{
 		File: f.Name(), Sheet: name, Reason: fmt.Sprintf(format, args...), Remedy: "Undo the correction",
@@ -232,9 +241,8 @@ func (o *overlay) apply(row *sheet.Row) bool {
 	return len(cells) > 0
 }
 
-// hash represents the edits in the batch's identity, which is shown; the edits
-// may hold Social Security numbers. It is empty without edits of the sheets
-// that are read.
+// hash returns a hash of the edits for the batch's identity. The identity is shown, and the edits
+// may contain Social Security numbers. It is empty without edits of the sheets that are read.
 func (all edits) hash(salt string) string {
 	var lines []string
 	for _, o := range all {
@@ -258,8 +266,8 @@ func (all edits) hash(salt string) string {
 	return hashLines(lines)
 }
 
-// hashExcluded represents the excluded rows of a sheet in the batch's identity. It is
-// empty for none.
+// hashExcluded returns a hash of the excluded rows of a sheet for the batch's identity. It is empty
+// if no row is excluded.
 func hashExcluded(excluded Exclusions, sheet string) string {
 	var lines []string
 	for at, by := range excluded {
@@ -270,7 +278,7 @@ func hashExcluded(excluded Exclusions, sheet string) string {
 	return hashLines(lines)
 }
 
-// hashLines represents lines in any order; none by "".
+// hashLines returns a hash of lines in any order. It is empty without lines.
 func hashLines(lines []string) string {
 	if lines == nil {
 		return ""
@@ -283,19 +291,22 @@ func hashLines(lines []string) string {
 // rowReader reads the rows of a sheet with the edits applied.
 type rowReader struct {
 	*sheet.Reader
-	im      *Import
-	sheet   string
-	overlay *overlay // nil for none
-	pending []int    // rows with edits that were not yet read; empty if only the first rows are read
+	im    *Import
+	sheet string
+	// overlay is nil if the sheet has no edits.
+	overlay *overlay
+	// pending are the rows whose edits were not applied yet. It is empty if only the first rows are
+	// read.
+	pending []int
 }
 
-// headOf opens a sheet whose first rows are read.
+// headOf opens a sheet to read its first rows.
 func (im *Import) headOf(name string) (*rowReader, error) {
 	r, err := im.file.Rows(name)
 	return &rowReader{Reader: r, im: im, sheet: name, overlay: im.edits.of(name)}, err
 }
 
-// rows opens a sheet that is read to its end.
+// rows opens a sheet to read all rows.
 func (im *Import) rows(name string) (*rowReader, error) {
 	r, err := im.headOf(name)
 	if r.overlay != nil {

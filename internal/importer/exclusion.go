@@ -9,15 +9,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// RowAt is a row of one sheet of a file, or one remark on it.
+// RowAt is a row of one sheet of a file, or one remark on the row.
 type RowAt struct {
-	Sheet  string // "" in a CSV
-	Row    int    // as a spreadsheet program shows it
-	Remark string // as Problem.Remark; "" for the row itself
+	// Sheet is empty in a CSV.
+	Sheet string
+	// Row is the number that a spreadsheet program shows.
+	Row int
+	// Remark has the form of Problem.Remark. It is empty if the RowAt is the row itself.
+	Remark string
 }
 
-// MarshalText writes the row as Sheet!5, or 5 without a sheet, and a remark on a
-// second line.
+// MarshalText writes the row as Sheet!5, or as 5 without a sheet. A remark follows on a second
+// line.
 func (r RowAt) MarshalText() ([]byte, error) {
 	text := strconv.Itoa(r.Row)
 	if r.Sheet != "" {
@@ -29,7 +32,7 @@ func (r RowAt) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (r *RowAt) UnmarshalText(text []byte) (err error) {
 	whole, remark, _ := strings.Cut(string(text), "\n")
 	cut := strings.LastIndexByte(whole, '!')
@@ -40,14 +43,15 @@ func (r *RowAt) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// Exclusions are the rows that people excluded, and the remarks in spite of which
-// they file a row, with their names.
+// Exclusions are the rows that people excluded, and the remarks in spite of which people file a
+// row. The values are the names of the people.
 type Exclusions map[RowAt]string
 
-// By returns who excluded a row of a sheet; "" for no one.
+// By returns the name of the person who excluded a row of a sheet. It is empty if the row is not excluded.
 func (e Exclusions) By(sheet string, row int) string { return e[RowAt{Sheet: sheet, Row: row}] }
 
-// checkFilters refuses filters of columns that are sent, or that the sheet does not have.
+// checkFilters returns an error for a filter of a column that is sent or that the sheet does not
+// have.
 func (im *Import) checkFilters() error {
 	for _, filter := range slices.Concat(im.options.Exclude, im.options.Include) {
 		column, _, ok := strings.Cut(filter, "=")
@@ -61,9 +65,8 @@ func (im *Import) checkFilters() error {
 	return nil
 }
 
-// selects returns the filter that selects a text of a column; "" for none. Case,
-// spaces and punctuation do not count. A filter that ends with * selects the texts
-// that begin with it.
+// selects returns the filter that selects a text of a column, or an empty text. It ignores case,
+// spaces and punctuation. A filter that ends with * selects the texts that begin with it.
 func (im *Import) selects(filters []string, column, text string) string {
 	for _, filter := range filters {
 		of, wanted, _ := strings.Cut(filter, "=")
@@ -80,7 +83,7 @@ func (im *Import) selects(filters []string, column, text string) string {
 	return ""
 }
 
-// unselected notes the filters that select no row, once all rows were read.
+// unselected returns notes on the filters that select no row. All rows must have been read.
 func (im *Import) unselected() (notes []string) {
 	for _, filter := range slices.Concat(im.options.Exclude, im.options.Include) {
 		if im.selected != nil && !im.selected[filter] {

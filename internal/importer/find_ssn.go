@@ -8,9 +8,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// FindSSN returns the address of the first cell, on any sheet, with a Social
-// Security number; "" for none. Files that are kept for long are searched
-// first.
+// FindSSN returns the address of the first cell with a Social Security number on any sheet. It is
+// empty if no cell has one. A file is searched before it is kept for a long time.
 func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 	if len(im.mapping.secret) > 0 {
 		return "a column of Social Security numbers", nil

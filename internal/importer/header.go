@@ -14,14 +14,13 @@ import (
 // headRows is how many rows of a sheet are searched for its header.
 const headRows = 30
 
-// HeaderRow is the number of the header row. 0 means the row that looks like a
-// header.
+// HeaderRow is the number of the header row. Zero means the row that looks like a header.
 type HeaderRow int
 
-// NoHeader means that the sheet has no header: Options.Map names its columns.
+// NoHeader means that the sheet has no header. Options.Map then names its columns.
 const NoHeader HeaderRow = -1
 
-// Set parses what String returns: a number, "none" for NoHeader, or "".
+// Set parses the result of String: a number, "none" for NoHeader, or "".
 func (h *HeaderRow) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	switch {
@@ -47,33 +46,43 @@ func (h HeaderRow) String() string {
 	return strconv.Itoa(int(h))
 }
 
-// Type is the name of the value in a command's help.
+// Type returns the name of the value in a command's help.
 func (HeaderRow) Type() string { return "row" }
 
 // heading is a cell of the header row and its meaning.
 type heading struct {
-	text           string // as given, Social Security numbers hidden; with its group if that was needed
-	folded         string
-	index          int
-	followsAddress bool // its meaning follows from the address before it
-	noAddress      bool // a bare word that occurs more than once, after no address
-	byContent      bool // its meaning follows from its values
-	outside        bool // it is beside the table
+	// text is the text of the cell with Social Security numbers hidden. It includes the group if
+	// the meaning depends on it.
+	text   string
+	folded string
+	index  int
+	// followsAddress reports whether the meaning follows from the address before it.
+	followsAddress bool
+	// noAddress reports whether the text is a bare word that occurs more than once and follows no
+	// address.
+	noAddress bool
+	// byContent reports whether the meaning follows from the values.
+	byContent bool
+	// outside reports whether the cell is beside the table.
+	outside bool
 	wording
 }
 
 // layout is the header row of a sheet and the meaning of its cells.
 type layout struct {
-	row        int // its row number
-	rows       int // how many rows there are in the head of the sheet after it
-	headings   []heading
-	known      int // how many columns of the table it has
-	score      int
-	onlyMapped bool // a header only because the options map its cells
+	// row is the number of the header row.
+	row int
+	// rows is the number of rows after the header in the head of the sheet.
+	rows     int
+	headings []heading
+	// known is the number of columns with a meaning in the table of columns.
+	known int
+	score int
+	// onlyMapped reports whether the row is a header only because the options map its cells.
+	onlyMapped bool
 }
 
-// headers returns the texts of the header row, one for each column up to the
-// last.
+// headers returns the texts of the header row, one for each column up to the last.
 func (l *layout) headers() []string {
 	all := make([]string, len(l.headings))
 	for i, h := range l.headings {
@@ -82,8 +91,7 @@ func (l *layout) headers() []string {
 	return all
 }
 
-// cell returns the address of a header, or of its column if there is no header
-// row.
+// cell returns the address of a header. Without a header row it returns the address of the column.
 func (l *layout) cell(index int) string {
 	if l.row == 0 {
 		return columnName(index)
@@ -91,8 +99,8 @@ func (l *layout) cell(index int) string {
 	return sheet.CellName(index, l.row)
 }
 
-// mapName returns the name of a column in Options.Map: its header, or its
-// letters if the header is blank, not unique or secret.
+// mapName returns the name of a column in Options.Map. It is the header, or the letters of the
+// column if the header is blank, not unique or secret.
 func (l *layout) mapName(h *heading) string {
 	if l.row == 0 || h.folded == "" || h.folded != foldHeader(h.text) && strings.Contains(h.text, "***") ||
 		slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
@@ -101,14 +109,16 @@ func (l *layout) mapName(h *heading) string {
 	return h.text
 }
 
-// matcher finds the meaning of headers. The mapping of the options comes first.
+// matcher finds the meaning of headers. The mapping of the options takes precedence.
 type matcher struct {
-	byHeader  map[string]columnID // by folded header; none where the column is to be ignored
-	byColumn  map[int]columnID    // the same by column
+	// byHeader maps folded headers to columns. The value none means that the column is ignored.
+	byHeader map[string]columnID
+	// byColumn maps the indexes of columns in the same way.
+	byColumn  map[int]columnID
 	headerRow HeaderRow
 }
 
-// newMatcher parses the pairs of --map: their header or column, and ours. Ours
+// newMatcher parses the pairs of --map, each with their header or column and our header. Our header
 // may be empty or "-" to ignore the column.
 func newMatcher(o *Options) (*matcher, error) {
 	m := &matcher{byHeader: make(map[string]columnID, len(o.Map)), byColumn: make(map[int]columnID),
@@ -131,8 +141,8 @@ func newMatcher(o *Options) (*matcher, error) {
 	return m, nil
 }
 
-// columnAddress parses a column as spreadsheet programs write it, "F:F": for a
-// column with a blank header or one that is not unique.
+// columnAddress parses a column in the form of spreadsheet programs, "F:F". It is used for a column
+// with a blank header or a header that is not unique.
 func columnAddress(s string) (index int, ok bool) {
 	from, to, _ := strings.Cut(s, ":")
 	index, ok = sheet.ColumnIndex(from)
@@ -158,17 +168,17 @@ func (m *matcher) means(text string) wording {
 	return wording{none, unknown}
 }
 
-// layoutOf finds the header among the first rows of a sheet: the row with the
-// most known columns, the first of several. Titles above it have none. A row of
-// groups above it ("Agent" above "Street", "City") adds its words if they make
-// a header known.
+// layoutOf finds the header among the first rows of a sheet. It is the first row with the most
+// known columns. Titles above the header have no known columns. A row of groups above the header
+// ("Agent" above "Street", "City") adds its words if they make a header known.
 //
-// If the options give the header row, or say that there is none, that counts as
-// soon as one column is known.
+// A header row that the options give needs only one known column. The same is true if the options
+// state that the sheet has no header.
 func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
 	if m.headerRow != 0 && len(rows) > 0 && isResultsHeader(m.read(rows[0].Cells, nil).headers()) {
 		free := *m
-		free.headerRow = 0 // the header row was given for the file that these results belong to
+		// The header row was given for the file that these results belong to.
+		free.headerRow = 0
 		return free.layoutOf(rows)
 	}
 	if m.headerRow == NoHeader {
@@ -208,8 +218,8 @@ func (m *matcher) headerOf(rows []sheet.Row) (best *layout) {
 	return best
 }
 
-// applyMap applies what the options say of columns by their letters, including
-// columns beyond the last header.
+// applyMap applies the options for columns that are given by their letters, including columns after
+// the last header.
 func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 	width := widthOf(rows)
 	for _, i := range slices.Sorted(maps.Keys(m.byColumn)) {
@@ -218,7 +228,8 @@ func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 			l.headings = append(l.headings, heading{index: len(l.headings), wording: wording{none, unknown}})
 		}
 		if i >= len(l.headings) {
-			return // checkMap reports it
+			// checkMap reports it.
+			return
 		}
 		h := &l.headings[i]
 		if known := func(o heading) bool { return o.column == id }; id != none &&
@@ -229,8 +240,8 @@ func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 	}
 }
 
-// dropOtherType keeps "Type" as the entity type only if its values are entity
-// types. In other sheets it is the type of something else.
+// dropOtherType keeps "Type" as the entity type only if its values are entity types. In other
+// sheets the column has another kind of type.
 func (l *layout) dropOtherType(rows []sheet.Row) {
 	for i := range l.headings {
 		if h := &l.headings[i]; h.column == entityType && h.strength == weak && !l.fits(entityType, h.index, rows) {
@@ -240,9 +251,9 @@ func (l *layout) dropOtherType(rows []sheet.Row) {
 	}
 }
 
-// readEmails reads a column of names as that of email addresses if all of its
-// values are: a header such as "Contact" heads either. A header that is ours
-// stays what it says.
+// readEmails reads a column of names as a column of email addresses if all of its values are email
+// addresses. A header such as "Contact" may stand above either. The meaning of our own headers does
+// not change.
 func (l *layout) readEmails(rows []sheet.Row) {
 	claimed := slices.ContainsFunc(l.headings, func(h heading) bool { return h.column == userEmail })
 	for i := range l.headings {
@@ -259,7 +270,7 @@ func (l *layout) readEmails(rows []sheet.Row) {
 	}
 }
 
-// isResultsHeader recognizes the header of a results sheet.
+// isResultsHeader reports whether headers are the header of a results sheet.
 func isResultsHeader(headers []string) bool {
 	for _, name := range []string{"result", "message", "orderids"} {
 		if !slices.ContainsFunc(headers, func(h string) bool { return filing.FoldName(h) == name }) {
@@ -269,8 +280,7 @@ func isResultsHeader(headers []string) bool {
 	return true
 }
 
-// layoutWithoutHeader returns the layout of a sheet without a header. Its
-// columns have the names that the options give them.
+// layoutWithoutHeader returns the layout of a sheet without a header. The options name its columns.
 func (m *matcher) layoutWithoutHeader(rows []sheet.Row) *layout {
 	l := m.read(make([]sheet.Cell, widthOf(rows)), nil)
 	m.applyMap(l, rows)
@@ -291,8 +301,7 @@ func widthOf(rows []sheet.Row) (width int) {
 	return width
 }
 
-// groupsAbove returns the row directly above row i if it may be a row of
-// groups.
+// groupsAbove returns the row directly above row i if it may be a row of groups.
 func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 	if i == 0 || rows[i-1].Number != rows[i].Number-1 {
 		return nil
@@ -303,18 +312,19 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 			filled++
 		}
 	}
-	if filled < 2 { // a title
+	// The row is a title.
+	if filled < 2 {
 		return nil
 	}
 	return rows[i-1].Cells
 }
 
-// maxHeadings is how many columns can have a meaning. The table has a few
-// hundred, and each of the first rows of every sheet is tried as the header.
+// maxHeadings is how many columns can have a meaning. The table has a few hundred. The limit bounds
+// the work, because each of the first rows of every sheet is tried as the header.
 const maxHeadings = 2000
 
-// read returns the layout that a row has as the header, below a row of groups
-// or nil.
+// read returns the layout of a sheet whose header is this row. groups is the row of groups above
+// it, or nil.
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 	if len(groups) > len(cells) {
 		cells = append(slices.Clone(cells), make([]sheet.Cell, len(groups)-len(cells))...)
@@ -327,7 +337,8 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 			group = groups[i].Text
 		}
 		if cell.Kind == sheet.Blank && i < len(groups) {
-			cell = groups[i] // a header that is merged with the row above
+			// The header is merged with the row above.
+			cell = groups[i]
 		}
 		h := &l.headings[i]
 		*h = heading{text: filing.HideSSNs(cell.Text), index: i, wording: wording{none, unknown}}
@@ -344,8 +355,7 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 	return l
 }
 
-// match finds the column that a cell of the header means, alone or with the
-// words of its group.
+// match finds the meaning of a header cell, alone or with the words of its group.
 func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
 	h.folded = foldHeader(cell.Text)
 	if id, ok := m.byHeader[h.folded]; ok && cell.Kind != sheet.Blank {
@@ -368,8 +378,7 @@ func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
 var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, filingYear, orderAgent, changeOfAgent,
 	formationState, entityType}
 
-// isHeader reports whether the row is a header rather than a row that happens
-// to hold one of its words.
+// isHeader reports whether the row is a header. Other rows may contain one of its words by chance.
 func (l *layout) isHeader() bool {
 	anchored, filled, company := false, 0, false
 	for _, h := range l.headings {
@@ -380,15 +389,15 @@ func (l *layout) isHeader() bool {
 		company = company || h.column == companyID
 	}
 	if l.known == 1 {
-		// A bare list of companies; options give the rest.
+		// A bare list of companies is enough, because the options give the rest.
 		return filled == 1 && company
 	}
 	return anchored && l.known >= 2 && l.known*4 >= filled
 }
 
-// isMapped reports whether the options map all headers that they name to cells
-// of this row: it is then the header, however few columns are used. Columns
-// that are mapped by their letters are the same in every row and do not count.
+// isMapped reports whether the row has all headers that the options map. It is then the header,
+// however few columns are used. Columns that are mapped by their letters are the same in every row
+// and do not count.
 func (m *matcher) isMapped(l *layout) bool {
 	used := false
 	for folded, id := range m.byHeader {
@@ -400,7 +409,7 @@ func (m *matcher) isMapped(l *layout) bool {
 	return used
 }
 
-// name returns a header with its cell: "Zip" (F3).
+// name returns a header with its cell, such as "Zip" (F3).
 func (h *heading) name(row int) string {
 	if row == 0 {
 		return "column " + sheet.ColumnName(h.index)
@@ -408,8 +417,8 @@ func (h *heading) name(row int) string {
 	return fmt.Sprintf("%q (%s)", h.text, sheet.CellName(h.index, row))
 }
 
-// resolve decides what bare words mean: "State" beside "Street" and "City" is
-// part of the address, "State" alone is the filing state.
+// resolve decides the meaning of bare words. "State" beside "Street" and "City" is part of the
+// address. "State" alone is the filing state.
 func (l *layout) resolve() []heading {
 	all := slices.Clone(l.headings)
 	claimed := map[columnID]bool{}
@@ -441,7 +450,7 @@ func (l *layout) resolve() []heading {
 	return all
 }
 
-// claims returns the headings with their meanings, and those that claim each column.
+// claims returns the headings with their meanings, and the headings that claim each column.
 func (l *layout) claims() (resolved []heading, claims map[columnID][]heading) {
 	resolved, claims = l.resolve(), make(map[columnID][]heading)
 	for _, h := range resolved {
@@ -452,13 +461,13 @@ func (l *layout) claims() (resolved []heading, claims map[columnID][]heading) {
 	return resolved, claims
 }
 
-// assignAddresses assigns bare words that occur more than once, such as "City"
-// after "Address" and again after "Mailing Address", or that another header
-// already claims: each belongs to the address before it. Unknown columns such
-// as "County" may be in between.
+// assignAddresses assigns bare words to the address before them if they occur more than once or if
+// another header already claims their column. An example is "City" after "Address" and again after
+// "Mailing Address". Unknown columns such as "County" may be in between.
 func assignAddresses(all []heading) {
 	times := map[columnID]int{}
-	taken := map[columnID]bool{} // by a header of its own
+	// taken are the columns that a header claims without an address before it.
+	taken := map[columnID]bool{}
 	for _, h := range all {
 		times[h.column] += oneIf(h.strength == weak)
 		taken[h.column] = taken[h.column] || h.strength > weak
@@ -481,14 +490,15 @@ func assignAddresses(all []heading) {
 		}
 		if h.noAddress = within < 0; !h.noAddress {
 			if id := addresses[within][part.index]; id != none && !taken[id] {
-				h.column, h.strength, h.followsAddress = id, alias, true // a second one in the same place is its rival
+				// A second header of the same place is a rival.
+				h.column, h.strength, h.followsAddress = id, alias, true
 			}
 		}
 	}
 }
 
-// strongest returns the heading that claims its column most exactly, and others
-// that are as exact.
+// strongest returns the heading that claims its column most exactly, and the other headings that
+// are as exact.
 func strongest(claimed []heading) (winner heading, rivals []heading) {
 	for _, h := range claimed {
 		switch {
@@ -501,7 +511,7 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 	return winner, rivals
 }
 
-// tooManyOfficers finds a header of an officer beyond those that fit in a row.
+// tooManyOfficers finds an officer's header with a number above the limit of a row.
 func (l *layout) tooManyOfficers() (heading, bool) {
 	for _, h := range l.headings {
 		if rest, found := strings.CutPrefix(h.folded, "officer"); found && h.column == none {

@@ -9,12 +9,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// OptionsOf returns the options of a batch that also apply when its rows are
-// read again: all but the sheet, the edits, the schedule's run and the reason
-// to order again.
+// OptionsOf returns the options of a batch that also apply when its rows are read again. These are
+// all options except the sheet, the edits, the schedule's run and the reason to order again.
 func OptionsOf(b ledger.Batch) Options {
 	var o Options
-	words, _ := shlex.Split(b.Options) // quoted by shellQuote
+	// shellQuote quoted the words.
+	words, _ := shlex.Split(b.Options)
 	for i := 0; i+1 < len(words); i++ {
 		value := words[i+1]
 		switch words[i] {
@@ -33,7 +33,7 @@ func OptionsOf(b ledger.Batch) Options {
 		case "--include":
 			o.Include = append(o.Include, value)
 		case "--map":
-			// A header may have the sign in it, one of ours has none.
+			// Their headers may contain an equals sign. Ours do not.
 			if at := strings.LastIndex(value, "="); at > 0 {
 				if o.Map == nil {
 					o.Map = make(map[string]string)

@@ -16,94 +16,129 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Options say how to read a file. All but OnPage and Now are part of the batch's
+// Options are the options for reading a file. All except OnPage and Now are part of the batch's
 // identity.
 type Options struct {
-	Product     filing.Product    // empty: detected from the columns
-	State       filing.State      // keeps only companies of this state, or fills it in where no column has it
-	FilingYear  string            // four digits; fills the year in
-	User        string            // user_… or an email address; fills the user in
-	Map         map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
-	Sheet       string            // the sheet to read; empty: the one that holds filings
-	HeaderRow   HeaderRow
-	VisibleOnly bool         // rows that are hidden, by hand or by a filter, are left out
-	Again       string       // why to order again what was ordered before; empty: it is not
-	Run         *ScheduleRun // the run of a schedule that reads the file; nil for none
-	Edits       []Edit       // typed over the cells; the last of several for one cell counts
-	EditSalt    string       // secret, so that the hash of the edits reveals none of them
-	Excluded    Exclusions   // they are skipped
+	// Product is detected from the columns if it is empty.
+	Product filing.Product
+	// State limits the batch to companies of this state. If no column has the state, State is the
+	// state of all rows.
+	State filing.State
+	// FilingYear is the year for rows without one. It has four digits.
+	FilingYear string
+	// User is the user for rows without one. It is user_… or an email address.
+	User string
+	// Map maps their headers, or columns such as "F:F", to ours. A column that maps to "" is
+	// ignored.
+	Map map[string]string
+	// Sheet is the sheet to read. If it is empty, the sheet with the filings is read.
+	Sheet     string
+	HeaderRow HeaderRow
+	// VisibleOnly skips rows that are hidden by hand or by a filter.
+	VisibleOnly bool
+	// Again is the reason to repeat orders that were placed before. If it is empty, they are not
+	// repeated.
+	Again string
+	// Run is the run of a schedule that reads the file, or nil.
+	Run *ScheduleRun
+	// Edits replace cells. The last of several edits of one cell counts.
+	Edits []Edit
+	// EditSalt is a secret. It prevents guessing the edits from their hash.
+	EditSalt string
+	// Excluded are the rows and values to skip.
+	Excluded Exclusions
 
-	// Exclude and Include are columns that are not sent and texts, such as "Status=Void".
-	// Rows with one of Exclude are skipped; one of Include does not speak against its row.
+	// Exclude and Include are columns that are not sent and texts, such as "Status=Void". Rows with
+	// a text of Exclude are skipped. A text of Include does not speak against its row.
 	Exclude, Include []string
 
-	OnPage bool      // messages name the fields of the page instead of a command's flags
-	Now    time.Time // decides which filing years are unlikely; zero: the present
+	// OnPage makes messages name the fields of the page instead of a command's flags.
+	OnPage bool
+	// Now decides which filing years are unlikely. Zero is the present.
+	Now time.Time
 
-	ours []int // columns that a results workbook added
+	// ours are the columns that a results workbook added.
+	ours []int
 }
 
-// ScheduleRun says how a run of a schedule reads its company list.
+// ScheduleRun describes how a run of a schedule reads its company list.
 type ScheduleRun struct {
-	ID string // of the run: every run is a batch of its own
-	// RowOf returns how the run files a row, by the row's number; false leaves
-	// the row out of the batch.
+	// ID identifies the run. Every run is a batch.
+	ID string
+	// RowOf returns how the run files the row with a number. If it returns false, the row is not
+	// part of the batch.
 	RowOf func(row int) (RunRow, bool)
 }
 
-// RunRow says how a run files a row.
+// RunRow is how a run files a row.
 type RunRow struct {
-	FilingYear string // four digits; "" for that of the options
-	Priority   int64  // as the ledger's: lower numbers go first
+	// FilingYear has four digits. If it is empty, the year of the options applies.
+	FilingYear string
+	// Priority is the priority in the ledger. Lower numbers go first.
+	Priority int64
 }
 
-// Import is an open file with a sheet of filings. Its rows can be read several
-// times. The caller closes it.
+// Import is an open file with a sheet of filings. Its rows can be read several times. The caller
+// must close it.
 type Import struct {
-	options   Options
-	file      *sheet.File
-	matcher   *matcher
-	edits     edits
-	sheet     string // empty for a CSV
-	layout    *layout
-	product   filing.Product
-	mapping   *mapping
-	detected  bool // the product was detected from the columns
-	head      []sheet.Row
-	headCells int          // cells of the first rows of all sheets, counted if there are many
-	officers  *officerList // of a second sheet; nil where there is none
+	options Options
+	file    *sheet.File
+	matcher *matcher
+	edits   edits
+	// sheet is empty for a CSV.
+	sheet   string
+	layout  *layout
+	product filing.Product
+	mapping *mapping
+	// detected reports whether the product was detected from the columns.
+	detected bool
+	head     []sheet.Row
+	// headCells is the number of cells in the first rows of all sheets. It is counted only if there
+	// are many sheets.
+	headCells int
+	// officers are the officers on a second sheet. Nil if there is no such sheet.
+	officers *officerList
 
-	attention, results         string         // sheets of a results workbook; "" for any other
-	origin                     *ledger.Origin // of a results workbook; nil for any other
-	messageColumn, rowColumn   int            // the headings that it added; -1 for none
-	resultColumn, ordersColumn int            // the columns of a results sheet; -1 for none
-	target                     *target        // where the columns go; nil until Record
+	// attention and results are the sheets of a results workbook. They are empty for other files.
+	attention, results string
+	// origin is the origin of a results workbook. Nil for other files.
+	origin *ledger.Origin
+	// messageColumn and rowColumn are the headings that a results workbook added, or -1.
+	messageColumn, rowColumn int
+	// resultColumn and ordersColumn are columns of a results sheet, or -1.
+	resultColumn, ordersColumn int
+	// target is the destination of the columns. Nil until Record is called.
+	target *target
 
-	comments map[int][]sheet.Comment // of the cells of the sheet that is read, by row
-	selected map[string]bool         // the filters that selected a row
-	repeats  *repeats                // nil until the rows are read
+	// comments are the comments on the cells of the sheet that is read, by row.
+	comments map[int][]sheet.Comment
+	// selected are the filters that selected a row.
+	selected map[string]bool
+	// repeats is nil until the rows are read.
+	repeats *repeats
 
-	// dayFirst are cells with a date that can only have the day before the month, by column.
+	// dayFirst are cells with a date whose first number can only be the day, by column.
 	dayFirst map[int]cellText
-	// shortYear says how the first date with a year of two digits is read.
+	// shortYear is how the first date with a year of two digits is read.
 	shortYear string
 
-	notes []string // found when the file was opened
-	found []string // found in its rows
+	// notes are the notes on the file.
+	notes []string
+	// found are the notes on its rows.
+	found []string
 }
 
-// Open opens a file and finds the sheet, the header row below any titles, the
-// columns and the product. If the file is at fault, the error is a
-// *sheet.FormatError.
+// Open opens a file and finds the sheet, the header row below any titles, the columns and the
+// product. It returns a *sheet.FormatError if the file is at fault.
 func Open(path string, o Options) (*Import, error) { return o.open(sheet.Open(path, sheet.Limits{})) }
 
-// OpenReader is Open for content that is not a file, such as an upload; see
-// [sheet.OpenReader]. The same content and options make the same batch.
+// OpenReader is Open for content that is not a file, such as an upload. See [sheet.OpenReader]. The
+// same content and options make the same batch.
 func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, error) {
 	return o.open(sheet.OpenReader(name, r, size, sheet.Limits{}))
 }
 
-// open reads a file, and closes it if it cannot be read.
+// open reads a file. It closes the file if the file cannot be read.
 func (o Options) open(f *sheet.File, err error) (*Import, error) {
 	if err != nil {
 		return nil, hideInError(err)
@@ -115,7 +150,7 @@ func (o Options) open(f *sheet.File, err error) (*Import, error) {
 	return im, err
 }
 
-// openOn is open for a file that stays open.
+// openOn is open, but does not close the file.
 func (o Options) openOn(f *sheet.File) (*Import, error) {
 	im, err := o.begin(f)
 	if err == nil {
@@ -146,7 +181,8 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 		return nil, err
 	}
 	if im.attention != "" {
-		im.matcher.headerRow = 0 // the header row was given for the file that this results workbook belongs to
+		// The header row was given for the file that this results workbook belongs to.
+		im.matcher.headerRow = 0
 	}
 	im.edits, err = newEdits(&o, f)
 	return im, err
@@ -157,7 +193,7 @@ func (im *Import) note(format string, args ...any) {
 	im.notes = append(im.notes, fmt.Sprintf(format, args...))
 }
 
-// refused returns the error for a sheet that cannot be read, which names the place later.
+// refused returns the error for a sheet that cannot be read. A caller adds the place.
 func refused(format string, args ...any) error {
 	return &sheet.FormatError{Reason: fmt.Sprintf(format, args...)}
 }
@@ -198,10 +234,10 @@ func (o *Options) check() error {
 // Close closes the file.
 func (im *Import) Close() error { return im.file.Close() }
 
-// Product is the main product of the rows.
+// Product returns the main product of the rows.
 func (im *Import) Product() filing.Product { return im.product }
 
-// Sheet is the name of the sheet that is read; empty for a CSV.
+// Sheet returns the name of the sheet that is read. It is empty for a CSV.
 func (im *Import) Sheet() string { return im.sheet }
 
 // HoldsSecrets reports whether a column holds Social Security numbers.
@@ -210,9 +246,8 @@ func (im *Import) HoldsSecrets() bool { return len(im.mapping.secret) > 0 }
 // Columns returns the headers as given, in order.
 func (im *Import) Columns() []string { return im.layout.headers() }
 
-// Notes returns what the user should know about the file: unused columns,
-// hidden rows, rows that are not filings, the encoding. They are complete when
-// all rows were read.
+// Notes returns the notes for the user about unused columns, hidden rows, rows that are not filings
+// and the encoding. They are complete after all rows were read.
 func (im *Import) Notes() []string {
 	var all []string
 	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found, im.unselected()) {
@@ -229,7 +264,8 @@ func (im *Import) readLayout() error {
 		return err
 	}
 	if im.product != filing.Formation && im.mapping.binding(companyID) != nil && !im.mapping.describes() {
-		return nil // the companies exist, and so do their officers
+		// The companies exist, and so do their officers.
+		return nil
 	}
 	var err error
 	if im.officers, err = im.loadOfficers(); err != nil || im.officers == nil {
@@ -238,7 +274,7 @@ func (im *Import) readLayout() error {
 	return im.findOrphans(im.officers)
 }
 
-// recognize finds out what the columns are, from the first rows alone.
+// recognize finds the meaning of the columns from the first rows alone.
 func (im *Import) recognize() error {
 	err := im.findSheet()
 	if err == nil {
@@ -300,8 +336,8 @@ func (im *Import) recognizeColumns() error {
 	return nil
 }
 
-// checkState refuses to limit the batch to a state if the only column of states
-// is part of an address: it may be the state of the filing or of the office.
+// checkState returns an error if the batch is limited to a state and the only column of states is
+// part of an address. The column may hold the state of the filing or of the office.
 func (im *Import) checkState() error {
 	if im.options.State == "" || im.product == filing.Formation || im.mapping.binding(filingState) != nil ||
 		im.mapping.binding(formationState) != nil {
@@ -325,8 +361,7 @@ func (im *Import) checkState() error {
 	return nil
 }
 
-// skippedHeader returns a row above the given header row that looks like the
-// header; 0 for none.
+// skippedHeader returns a row above the given header row that looks like the header, or 0.
 func (im *Import) skippedHeader() int {
 	if im.matcher.headerRow <= 0 {
 		return 0
@@ -339,7 +374,7 @@ func (im *Import) skippedHeader() int {
 	return 0
 }
 
-// findProduct uses the product of the options, or detects it from the columns.
+// findProduct takes the product from the options or detects it from the columns.
 func (im *Import) findProduct() error {
 	if im.product = im.options.Product; im.product != "" {
 		return nil
@@ -352,8 +387,8 @@ func (im *Import) findProduct() error {
 	return nil
 }
 
-// listsOfficers reports whether the workbook has a sheet of officers besides
-// the one that is read.
+// listsOfficers reports whether the workbook has a sheet of officers in addition to the sheet of
+// filings.
 func (im *Import) listsOfficers() bool {
 	return slices.ContainsFunc(im.file.Sheets(),
 		func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
@@ -365,15 +400,15 @@ const (
 	attentionSheet = "Needs Attention"
 )
 
-// candidate is a sheet and the header that was found in it.
+// candidate is a sheet with its header.
 type candidate struct {
 	sheet.Info
 	layout *layout
 	head   []sheet.Row
 }
 
-// checkMap refuses a mapping that names a column that the sheet does not have.
-// With a typo in it, a column would stay unread.
+// checkMap returns an error if the mapping names a column that the sheet does not have. A typo
+// would otherwise leave a column unread.
 func (im *Import) checkMap() error {
 	headers := im.layout.headers()
 	for _, theirs := range slices.Sorted(maps.Keys(im.options.Map)) {
@@ -394,7 +429,7 @@ func (im *Import) checkMap() error {
 	return nil
 }
 
-// quotedList returns the first twenty names that are not blank, quoted.
+// quotedList returns the first twenty names that are not blank in quotes.
 func quotedList(names []string) string {
 	var quoted []string
 	for _, name := range names {
@@ -405,8 +440,7 @@ func quotedList(names []string) string {
 	return text.FirstOf(quoted, maxListed)
 }
 
-// ErrNoRowsNeedAttention is returned for a results workbook without rows that need
-// attention.
+// ErrNoRowsNeedAttention is returned for a results workbook without rows that need attention.
 var ErrNoRowsNeedAttention = errors.New("no rows need attention")
 
 type noRowsError struct{ sheet.FormatError }
@@ -414,8 +448,8 @@ type noRowsError struct{ sheet.FormatError }
 func (a *noRowsError) Is(target error) bool { return target == ErrNoRowsNeedAttention }
 func (a *noRowsError) Unwrap() error        { return &a.FormatError }
 
-// findSheet chooses the sheet to read. It refuses several sheets of filings, so
-// that none is left out unnoticed.
+// findSheet chooses the sheet to read. It returns an error if several sheets have filings, because
+// one of them would be left out unnoticed.
 func (im *Import) findSheet() error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {
@@ -487,9 +521,9 @@ func (im *Import) findSheet() error {
 	}
 }
 
-// resultsSheets returns the names of the sheets of a results workbook with the
-// rows that need attention and with the results; "" for any other file. A results
-// workbook that lost its properties is known by its sheets.
+// resultsSheets returns the names of two sheets of a results workbook, with the rows that need
+// attention and with the results. It returns empty names for other files. A results workbook that
+// lost its properties is recognized by its sheets.
 func resultsSheets(f *sheet.File) (attention, results string, err error) {
 	properties, err := f.Properties()
 	if err != nil {
@@ -510,10 +544,11 @@ func resultsSheets(f *sheet.File) (attention, results string, err error) {
 	return "", "", nil
 }
 
-// dropProse leaves out notes and legends: sheets with one or two of our words,
-// or only with a mapped one, beside a sheet that is clearly one of filings.
+// dropProse removes notes and legends if another sheet clearly has filings. A note or legend is a
+// sheet with one or two of our words, or with only a mapped one.
 func (im *Import) dropProse(visible []candidate) []candidate {
-	const clearly, hardly = 5, 2 // columns
+	// Both limits are numbers of columns.
+	const clearly, hardly = 5, 2
 	has := func(is func(*layout) bool) bool {
 		return slices.ContainsFunc(visible, func(c candidate) bool { return is(c.layout) })
 	}
@@ -523,7 +558,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.onlyMapped) {
 			return false
 		}
-		if !isOfficersSheet(c.Name) { // that one is read beside it
+		// The sheet of officers is read in addition.
+		if !isOfficersSheet(c.Name) {
 			im.note("The sheet %q looks like notes and was not read: %s if it contains filings.", c.Name,
 				im.options.remedyText(chooseSheet, c.Name))
 		}
@@ -531,8 +567,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 	})
 }
 
-// selectSheet makes a sheet the one to read. Edits that name no sheet apply to
-// it, and columns that edits add are added to it.
+// selectSheet makes a sheet the one to read. Edits without a sheet apply to it, and columns that
+// edits add are added to it.
 func (im *Import) selectSheet(c candidate) error {
 	if im.edits.assignTo(c.Name) {
 		var err error
@@ -589,8 +625,7 @@ func (im *Import) findNamedSheet(sheets []sheet.Info) error {
 	return im.selectSheet(c)
 }
 
-// readCandidate reads the first rows of a sheet and looks for the header in
-// them.
+// readCandidate reads the first rows of a sheet and looks for the header in them.
 func (im *Import) readCandidate(info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
 	if im.headCells > maxHeadCells {
@@ -613,15 +648,15 @@ func (im *Import) readCandidate(info sheet.Info) (candidate, error) {
 	return c, nil
 }
 
-// Of each sheet of a workbook with many, only the rows that may be headers and a
-// few below them stay in memory.
+// The limits of the rows in memory. If a workbook has many sheets, only the possible header rows of
+// each and a few rows below them are kept.
 const (
-	manySheets   = 20
-	maxHeadCells = 1 << 19 // of all its sheets
+	manySheets = 20
+	// maxHeadCells is a limit for all sheets of the workbook.
+	maxHeadCells = 1 << 19
 )
 
-// compact copies the first rows of a head, so that the block they were read
-// into can be freed.
+// compact copies the first rows of a head, so that the memory of the whole block can be freed.
 func compact(head []sheet.Row) []sheet.Row {
 	head = slices.Clone(head[:min(len(head), 2*headRows)])
 	for i := range head {
@@ -652,8 +687,8 @@ func (im *Import) readHead(info sheet.Info) (head []sheet.Row, err error) {
 	return head, nil
 }
 
-// noHeader returns the error for a file without a recognized header. It lists
-// the rows that were found.
+// noHeader returns the error for a file without a recognized header. It lists the rows that were
+// found.
 func (im *Import) noHeader(all, hidden []candidate) error {
 	var found []string
 	for _, c := range all {
@@ -700,8 +735,8 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 	return e
 }
 
-// widestRow returns the row that is most likely the header of a sheet without a
-// recognized one, or else the first of the most cells.
+// widestRow returns the row that is most likely the header of a sheet without a recognized header.
+// By default it is the first row with the most cells.
 func widestRow(rows []sheet.Row) *sheet.Row {
 	if at, ok := likelyHeader(rows); ok {
 		return &rows[at]
@@ -720,5 +755,5 @@ func widestRow(rows []sheet.Row) *sheet.Row {
 	return best
 }
 
-// shorten cuts a cell's text for a message.
+// shorten cuts the text of a cell for a message.
 func shorten(s string) string { return text.Shorten(s, 31) }

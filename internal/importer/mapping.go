@@ -14,35 +14,46 @@ import (
 // binding connects a column of the table with a column of the sheet.
 type binding struct {
 	*column
-	id         columnID
-	index      int // in the row's cells; -1 where the sheet does not have it
-	header     string
-	mapName    string      // what Options.Map calls it
-	recordOnly bool        // read for the record; not part of the order
-	officer    *officerRow // where it is, if not in the row at hand
+	id columnID
+	// index is the position in the row's cells, or -1 if the sheet does not have the column.
+	index  int
+	header string
+	// mapName is the name of the column in Options.Map.
+	mapName string
+	// recordOnly reports whether the value is read for the record and is not part of the order.
+	recordOnly bool
+	// officer is the row of the officer if the value is in another row. Nil otherwise.
+	officer *officerRow
 }
 
-// mapping says how the rows of a sheet are read for a product. It is made once
-// and used for every row.
+// mapping is how the rows of a sheet are read for a product. It is made once and used for every
+// row.
 type mapping struct {
-	product       filing.Product
-	parts         [parts][]binding // read where the row has the part; those of ofEvery always
-	officers      []int            // which officers the sheet has columns for, from 0
-	bindings      []*binding
-	secret        []int          // columns that hold Social Security numbers
-	hiding        []hiding       // by column
-	remarkColumns []remarkColumn // may say that a row is not to be filed
+	product filing.Product
+	// parts are the columns by part. A part is read only in the rows that have it, and ofEvery in
+	// all rows.
+	parts [parts][]binding
+	// officers are the officers for which the sheet has columns, counted from 0.
+	officers []int
+	bindings []*binding
+	// secret are the columns that hold Social Security numbers.
+	secret []int
+	// hiding is indexed by column.
+	hiding []hiding
+	// remarkColumns may speak against filing a row.
+	remarkColumns []remarkColumn
 
-	otherAgent []binding // columns that name an agent to appoint
+	// otherAgent are the columns that name an agent to appoint.
+	otherAgent []binding
 }
 
 // cellText is a cell and its text.
 type cellText struct{ cell, text string }
 
-// binding returns the binding of a column; nil if the sheet does not have it.
+// binding returns the binding of a column, or nil if the sheet does not have it.
 func (p *mapping) binding(id columnID) *binding { return p.bindings[id] }
 
-// over yields the columns of the sheet that are used and that a row has, with its cells.
+// over yields the used columns that the row has, with its cells.
 func (p *mapping) over(cells []sheet.Cell) iter.Seq2[*binding, sheet.Cell] {
 	return func(yield func(*binding, sheet.Cell) bool) {
 		for _, b := range p.bindings {
@@ -53,7 +64,7 @@ func (p *mapping) over(cells []sheet.Cell) iter.Seq2[*binding, sheet.Cell] {
 	}
 }
 
-// textIn returns the text of a row in a column; "" if the sheet does not have it.
+// textIn returns the text of a row in a column. It is empty if the sheet does not have the column.
 func (p *mapping) textIn(cells []sheet.Cell, id columnID) string {
 	if b := p.binding(id); b != nil && b.index < len(cells) {
 		return cells[b.index].Text
@@ -69,21 +80,20 @@ func (p *mapping) bound() (n int) {
 	return n
 }
 
-// flags are the columns that order a product with another, by yes or no.
+// flags are the yes/no columns that order a product together with another one.
 var flags = map[filing.Product]columnID{
 	filing.EIN: orderEIN, filing.AnnualReport: orderAnnualReport, filing.ForeignQualification: orderQualification,
 	filing.RegisteredAgent: orderAgent, filing.AgentChange: orderAgent,
 }
 
-// requiredFlags lists, by part, the columns of which the sheet must have one
-// before a product that may need the part uses it.
+// requiredFlags lists columns by part. A product that may need a part uses it only if the sheet has
+// one of its columns.
 var requiredFlags = [parts][]columnID{
 	ofAgent: {orderAnnualReport, orderQualification}, ofEIN: {orderEIN}, ofReport: {orderAnnualReport},
 }
 
-// takes reports whether the product uses the column in this sheet. A column
-// that it only may need must have its own header, not a word that people also
-// use for other things.
+// takes reports whether the product uses the column in this sheet. A column that the product only
+// may need must have its own header. A word with other common meanings is not enough.
 func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
 	c := &columns[id]
 	named := func(id columnID) bool {
@@ -102,8 +112,8 @@ func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
 	return true
 }
 
-// partOf returns the part with which the column is read. The company's columns
-// are part of every row if the product uses them.
+// partOf returns the part with which the column is read. The company's columns are part of every
+// row if the product uses them.
 func (p *mapping) partOf(c *column) part {
 	if (c.part == ofCompany || c.part == ofReport) && !slices.Contains(c.may, p.product) {
 		return ofEvery
@@ -111,8 +121,8 @@ func (p *mapping) partOf(c *column) part {
 	return c.part
 }
 
-// bind makes the mapping. Two headers for one column are an error unless one is
-// more exact or the product only may need the column.
+// bind makes the mapping. It returns an error if two headers claim one column, unless one of them
+// is more exact or the product only may need the column.
 func bind(l *layout, product filing.Product, o *Options) (*mapping, []string, error) {
 	b := &binder{
 		layout:  l,
@@ -144,18 +154,21 @@ func bind(l *layout, product filing.Product, o *Options) (*mapping, []string, er
 	return p, notes, nil
 }
 
-// binder binds the columns of the table to the headings that claim them, and
-// gathers notes.
+// binder binds the columns of the table to the headings that claim them, and collects notes.
 type binder struct {
 	layout  *layout
 	options *Options
 	claims  map[columnID][]heading
 	mapping *mapping
 
-	unused  []string // headings that are not used
-	ofNew   []string // used only for companies that are created
-	behind  []string // read as part of the address before them
-	instead []string // notes on headings that another one outweighs
+	// unused are the headings that are not used.
+	unused []string
+	// ofNew are the headings that are used only for companies to create.
+	ofNew []string
+	// behind are the headings that are read as part of the address before them.
+	behind []string
+	// instead are notes on headings that another heading outweighs.
+	instead []string
 }
 
 // bindColumn binds one column to the strongest heading that claims it.
@@ -205,8 +218,7 @@ func (b *binder) bindColumn(id columnID) error {
 	return nil
 }
 
-// severalHeadings returns the error for a column that several headings claim
-// equally.
+// severalHeadings returns the error for a column that several headings claim equally.
 func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) error {
 	names, leave := make([]string, 0, len(rivals)+1), make([]string, 0, len(rivals)+1)
 	for _, h := range append([]heading{winner}, rivals...) {
@@ -238,8 +250,8 @@ func (b *binder) noteOutweighed(c *column, winner heading, claimed []heading) {
 	}
 }
 
-// namesAgent finds the columns of an agent to appoint, names before addresses.
-// Columns of the agent to replace are left out.
+// namesAgent finds the columns of an agent to appoint, names before addresses. It ignores columns
+// of the agent to replace.
 func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 	var all []binding
 	add := func(h heading, id columnID) {
@@ -268,7 +280,7 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 	return all
 }
 
-// notes says which columns are not used, or only by some rows.
+// notes returns notes on the columns that are not used, or only in some rows.
 func (p *mapping) notes(l *layout, unused, ofNew []string) (notes []string) {
 	if len(unused) > 0 {
 		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
@@ -297,17 +309,18 @@ func article(p filing.Product) string {
 	}
 }
 
-// suggest finds the column that an unknown one may be: its header is a
-// misspelling, and its values fit.
+// suggest finds the column that an unknown column may be. Its header is a misspelling, and its
+// values fit.
 func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 	if remarkKindOf(h.text) != unknownRemark {
-		return none, false // "Company Status" is not "Company State"
+		// "Company Status" is not "Company State".
+		return none, false
 	}
 	near, ok := nearest(h.text, alias)
 	return near, ok && l.fits(near, h.index, rows)
 }
 
-// ignored notes the columns that are not recognized, and what they may be.
+// ignored returns notes on the columns that are not recognized, with the columns that they may be.
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
@@ -331,14 +344,14 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	return notes
 }
 
-// maxNamed is how many unused columns are named and tried for misspellings: a
-// sheet can have sixteen thousand.
+// maxNamed is how many unused columns are named and tried for misspellings. A sheet can have
+// sixteen thousand.
 const maxNamed = 250
 
 func abs(n int) int { return max(n, -n) }
 
-// need is a column without which no row of some products can be ordered, or
-// several of which one is enough, and the option that stands in for it.
+// need is a column that the rows of some products require, with the option that replaces it. It may
+// be several columns of which one is enough.
 type need struct {
 	columns  []columnID
 	products []filing.Product
@@ -357,8 +370,8 @@ var needs = []need{
 	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
 }
 
-// isMet reports whether a product does not need the column, the sheet has it, or
-// an option gives it.
+// isMet reports whether the product does not need the column, the sheet has it, or an option gives
+// it.
 func (n *need) isMet(p filing.Product, o *Options, has func(columnID) bool) bool {
 	return !slices.Contains(n.products, p) || slices.ContainsFunc(n.columns, has) || n.option(o)
 }
@@ -371,7 +384,7 @@ func (p *mapping) describes() bool {
 	return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
 }
 
-// gives reports whether the sheet gives a column, itself or by other columns.
+// gives reports whether the sheet gives a column, directly or by other columns.
 func (p *mapping) gives(id columnID) bool {
 	switch {
 	case p.binding(id) != nil:
@@ -384,16 +397,16 @@ func (p *mapping) gives(id columnID) bool {
 	return false
 }
 
-// isJurisdiction reports whether a column has states of which it is not certain what
-// they are: where each row is filed, or where its company was formed.
+// isJurisdiction reports whether a column has states of uncertain meaning. They may be the states
+// in which the rows are filed or in which the companies were formed.
 func (l *layout) isJurisdiction(h *heading, rows []sheet.Row) bool {
 	return h.column == none && h.strength == unknown && slices.ContainsFunc(headerWords(h.text), func(w string) bool {
 		return w == "juris" || strings.HasSuffix(w, "jurisdiction")
 	}) && l.fits(filingState, h.index, rows)
 }
 
-// readJurisdiction reads such a column of a sheet of formations as the state of
-// filing: both are one there.
+// readJurisdiction reads such a column in a sheet of formations as the state of filing. Both states
+// are the same there.
 func (l *layout) readJurisdiction(rows []sheet.Row) {
 	for i := range l.headings {
 		if h := &l.headings[i]; l.isJurisdiction(h, rows) {
@@ -402,7 +415,7 @@ func (l *layout) readJurisdiction(rows []sheet.Row) {
 	}
 }
 
-// uncertainState is the error for a sheet whose only state may be either.
+// uncertainState returns the error for a sheet whose only state may have either meaning.
 func (l *layout) uncertainState(h *heading, o *Options) error {
 	return &sheet.FormatError{
 		Cell: l.cell(h.index),
@@ -414,8 +427,8 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 	}
 }
 
-// missing notes the columns that every row will lack. A header that comes close
-// to one of them is an error: every row would fail.
+// missing returns notes on the columns that every row will lack. It returns an error if a header is
+// close to one of them, because every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []string, err error) {
 	for _, n := range needs {
 		if n.isMet(p.product, o, p.gives) {
@@ -464,8 +477,8 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []stri
 // ids are the columns whose values are recognizable by their form.
 var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
 
-// resembles finds the one of the missing columns that a heading without a
-// meaning resembles, by its header or by all of its values, and says how.
+// resembles finds the missing column that a heading without a meaning resembles. how explains
+// whether the header or all of the values resemble it.
 func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (near columnID, how string, ok bool) {
 	if h.column != none || h.strength != unknown || h.outside {
 		return none, "", false
@@ -482,7 +495,7 @@ func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (ne
 	return none, "", false
 }
 
-// readAs says how to have a column of the sheet read as one of ours.
+// readAs returns the advice for reading a column of the sheet as one of ours.
 func (l *layout) readAs(h *heading, id columnID, o *Options) string {
 	return o.remedyText(readAs, h.text, columns[id].header, l.mapName(h)+"="+columns[id].header)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// The forms in which a CSV has a text that a spreadsheet program took for a date, a
-// percentage, or a number.
+// The forms in which a CSV has a text that a spreadsheet program took for a date, a percentage, or
+// a number.
 var (
 	misreadDates = []string{time.DateOnly, "2-Jan", "Jan-2", "2-Jan-06", "2-Jan-2006", "1/2/06", "1/2/2006",
 		"2006-01-02T15:04:05", time.DateTime}
 	misreadNumber = regexp.MustCompile(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$|^(0|\d{5})\.\d+$`)
 )
 
-// maxSuite is the length of the longest number that is read as one of a suite. A day
-// that lost its format is a longer one.
+// maxSuite is the length of the longest number that is read as a suite number. A day that lost its
+// format has more digits.
 const maxSuite = 4
 
-// misread recognizes what a spreadsheet program made of a text that was typed into
-// a column of names or addresses: what the cell holds now, and what was probably
-// typed, if that is known.
+// misread recognizes a text in a column of names or addresses that a spreadsheet program changed.
+// what describes the present value of the cell. typed is the text that was probably entered, if
+// known.
 func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 	isSuite := strings.HasSuffix(b.field, "line2")
 	switch {
@@ -40,7 +40,8 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 		if day, ok := dayIn(text, misreadDates...); ok {
 			return "the date " + text, fmt.Sprintf("%d-%d", day.Month(), day.Day())
 		}
-		if month, err := time.Parse("Jan-06", text); err == nil { // 1-32, which is no day
+		// A text such as "1-32" is a month and a year, because no month has 32 days.
+		if month, err := time.Parse("Jan-06", text); err == nil {
 			return "the date " + text, fmt.Sprintf("%d-%02d", month.Month(), month.Year()%100)
 		}
 	}
@@ -76,7 +77,7 @@ func (c *checker) readMisread(b *binding, cell sheet.Cell, text string) bool {
 	return true
 }
 
-// withoutEscapes returns a text as it was before a database wrote it.
+// withoutEscapes removes the escapes with which a database wrote a text.
 func withoutEscapes(text string) string {
 	return escapes.Replace(text)
 }

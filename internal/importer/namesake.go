@@ -7,14 +7,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// namesake is a company that a row gives by its ID.
+// namesake is a company that a row identifies by its ID.
 type namesake struct {
 	ref           string
 	row           int
 	home, filedIn filing.State
 }
 
-// addNamesake takes in a row with a Company ID and a name.
+// addNamesake adds a row with a Company ID and a name.
 func (s *repeats) addNamesake(r *Row) error {
 	if r.Read == nil || r.Read.Company.Ref == "" || r.Read.Company.Sheet.LegalName == "" {
 		return nil
@@ -29,9 +29,8 @@ func (s *repeats) addNamesake(r *Row) error {
 	return nil
 }
 
-// assignCompany gives a row without a Company ID the ID under which another row
-// names its company. Otherwise the company would be created a second time, and
-// its filing ordered twice.
+// assignCompany sets the Company ID of a row without one if another row has an ID for the same
+// company. Otherwise the company would be created a second time, and its filing ordered twice.
 func (s *repeats) assignCompany(r *Row) {
 	if r.Result != filing.Ready || !r.createsCompany {
 		return

@@ -8,17 +8,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// warnNotDue warns if the state does not require such a report of the company, not in that
-// year, or does not take it yet. The filing service accepts the order and charges for it.
-// Unknown facts of the company may make a report due, so the warning needs a rule that holds
-// for every kind that the company may be.
+// warnNotDue adds a warning if the state does not require the report of the company, does not
+// require it in that year, or does not accept it yet. The filing service would accept the order and
+// charge for it. Unknown facts of the company may make a report due, so the warning needs a rule
+// that is true for every possible kind of the company.
 func (c *checker) warnNotDue(r *filing.Request) {
 	if r.Order.AnnualReport == nil {
 		return
 	}
 	year, err := strconv.Atoi(r.Order.AnnualReport.FilingYear)
 	if err != nil {
-		return // it is an error of its own
+		// Another check reports this as an error.
+		return
 	}
 	facts := season.FactsOf(r.Order.FilingState, r.Company.Sheet)
 	due := season.Builtin().DueOf(facts, year)

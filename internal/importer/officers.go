@@ -15,8 +15,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// officersSheet is the name of a second sheet that lists officers, each with
-// its company's legal name.
+// officersSheet is the name of a second sheet that lists officers, each with the company's legal
+// name.
 const officersSheet = "Officers"
 
 func isOfficersSheet(name string) bool {
@@ -30,24 +30,29 @@ type officerRow struct {
 	cells  []sheet.Cell
 }
 
-// officerList is the sheet of officers. It is read as a whole: it belongs to
-// formations, whose sheets are short.
+// officerList is the sheet of officers. It is read as a whole, because sheets of formations are
+// short.
 type officerList struct {
-	sheet   string
-	header  int // its row number
+	sheet string
+	// header is the number of the header row.
+	header  int
 	headers []string
 	rows    []sheet.Row
-	company int                         // the column of the legal name
-	columns [officerColumnCount]binding // by part; an index of -1 where the sheet has none
-	byName  map[string][]*officerRow    // by folded legal name, in the order of the sheet
+	// company is the column of the legal name.
+	company int
+	// columns are the columns by part. The index of a column that the sheet lacks is -1.
+	columns [officerColumnCount]binding
+	// byName has the officers by folded legal name, in the order of the sheet.
+	byName  map[string][]*officerRow
 	orphans []orphan
 }
 
-// orphan is an officer whose legal name is in no row.
+// orphan is an officer whose legal name does not occur in any row.
 type orphan struct {
 	row  *officerRow
 	name string
-	near string // the folded legal name of a row that it may be meant for
+	// near is the folded legal name of a row to which the officer may belong.
+	near string
 }
 
 // officerWordings are the headers of a sheet of officers.
@@ -67,7 +72,7 @@ var officerWordings = func() map[string]columnID {
 	return all
 }()
 
-// loadOfficers reads the sheet of officers; nil if the workbook has none.
+// loadOfficers reads the sheet of officers. It returns nil if the workbook has none.
 func (im *Import) loadOfficers() (*officerList, error) {
 	sheets := im.file.Sheets()
 	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
@@ -96,8 +101,8 @@ func (im *Import) loadOfficers() (*officerList, error) {
 	return list, nil
 }
 
-// readOfficersHead reads the rows of the sheet and returns the index of the
-// first row below its header.
+// readOfficersHead reads the rows of the sheet and returns the index of the first row below its
+// header.
 func (im *Import) readOfficersHead(list *officerList) (body int, err error) {
 	list.rows = nil
 	if err := im.eachRow(list.sheet, func(r *sheet.Row) {
@@ -184,8 +189,8 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 	return l.company >= 0 && known >= 2, twice
 }
 
-// ledgerOfficers returns the officers of a company, and those that may belong
-// to it, as the ledger stores them.
+// ledgerOfficers returns the officers of a company in the form of the ledger. It includes the
+// officers that may belong to the company.
 func (l *officerList) ledgerOfficers(row int, legalName string) (all []ledger.Officer) {
 	add := func(p *officerRow) {
 		all = append(all, ledger.Officer{Row: row, Number: p.number, Cells: sheet.EncodeCells(l.masked(p.cells))})
@@ -223,7 +228,7 @@ func (l *officerList) draftColumns() []DraftColumn {
 	return all
 }
 
-// find returns our name of a column, and its index in the sheet or -1.
+// find returns our name of a column and its index in the sheet, or -1.
 func (l *officerList) find(header string) (name string, index int, ok bool) {
 	switch id, ok := officerWordings[foldHeader(header)]; {
 	case !ok:
@@ -235,17 +240,18 @@ func (l *officerList) find(header string) (name string, index int, ok bool) {
 	}
 }
 
-// draftColumnOf returns the index of a column by a name of it; -1 if the sheet does not
-// have it.
+// draftColumnOf returns the index of a column by one of its names, or -1 if the sheet does not have
+// it.
 func (l *officerList) draftColumnOf(header string) int {
 	_, index, _ := l.find(header)
 	return index
 }
 
-// findOrphans finds the officers that belong to no row. A row with a similar
-// legal name may lack one of its officers, and is not sent.
+// findOrphans finds the officers that belong to no row. A row with a similar legal name may lack
+// one of its officers, so it is not sent.
 func (im *Import) findOrphans(list *officerList) error {
-	names := map[string]int{} // how many rows have each
+	// names counts the rows with each name.
+	names := map[string]int{}
 	rows := 0
 	if b := im.mapping.binding(legalName); b != nil {
 		if err := im.eachRow(im.sheet, func(r *sheet.Row) {
@@ -295,15 +301,14 @@ func (im *Import) findOrphans(list *officerList) error {
 	return nil
 }
 
-// maxComparisons bounds the comparisons of names: a second of processor time.
+// maxComparisons limits the comparisons of names to about a second of processor time.
 const maxComparisons = 2_000_000
 
-// maxShared bounds how many officers rows share, beside one of each row.
+// maxShared limits the number of officers that rows share, in addition to one for each row.
 const maxShared = 10_000
 
-// maxNearName is the longest name that is compared. No company has a name of so
-// many letters, and the time for two names grows with the product of their
-// lengths.
+// maxNearName is the length of the longest name that is compared. No company has a longer name, and
+// the time for a comparison grows with the product of both lengths.
 const maxNearName = 250
 
 // nearName finds the closest name that is at most a misspelling away.
@@ -336,7 +341,7 @@ func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 	})
 }
 
-// problem describes what is wrong with an orphan.
+// problem returns the problem of an orphan.
 func (l *officerList) problem(o *orphan) Problem {
 	p := Problem{
 		Sheet:    l.sheet,
@@ -359,8 +364,8 @@ func (l *officerList) problem(o *orphan) Problem {
 	return p
 }
 
-// orphans returns the problems of orphans without a similar row. Those with one
-// are reported with that row.
+// orphans returns the problems of orphans without a similar row. Other orphans are reported with
+// the similar row.
 func (im *Import) orphans() (all []Problem) {
 	if im.officers == nil {
 		return nil
@@ -373,11 +378,12 @@ func (im *Import) orphans() (all []Problem) {
 	return all
 }
 
-// readOfficers reads the officers of the row, from its own columns or from the
-// sheet of officers, and records in c.officers where each is.
+// readOfficers reads the officers of the row from its columns or from the sheet of officers. It
+// records the position of each in c.officers.
 func (c *checker) readOfficers() []filing.Officer {
 	var all []filing.Officer
-	said := "" // of the last officer: whether it is the primary one
+	// said is the last officer's value in the column of the primary officer.
+	said := ""
 	c.officers = c.officers[:0]
 	c.readPart(ofOfficers)
 	for _, n := range c.im.mapping.officers {
@@ -433,8 +439,8 @@ func (c *checker) readOfficers() []filing.Officer {
 	return c.soleOfficer(all, said)
 }
 
-// soleOfficer makes a company's only officer the primary one unless the sheet
-// says otherwise.
+// soleOfficer makes a company's only officer the primary one unless the sheet marks the officer as
+// not primary.
 func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Officer {
 	if len(all) == 1 && said == "" && !c.isFaulty(c.officers[0].first+officerPrimary) {
 		all[0].IsPrimary = true
@@ -444,12 +450,15 @@ func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Office
 
 // officerAt is the position of one of the row's officers.
 type officerAt struct {
-	first  columnID    // the first of its columns
-	listed *officerRow // nil for columns of the row
+	// first is the first of the officer's columns.
+	first columnID
+	// listed is the row on the sheet of officers. Nil if the row of the filing has the officer's
+	// columns.
+	listed *officerRow
 }
 
-// readOfficer makes an officer of its values. It returns false if the only
-// values are those that a form fills in.
+// readOfficer returns the officer with the values. It returns false if the only values are defaults
+// of a form.
 func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing.Officer, bool) {
 	o := filing.Officer{
 		Type:        filing.AgentType(get(officerType)),
@@ -469,8 +478,7 @@ func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing
 	return o, !empty
 }
 
-// partyType returns the type of an officer or an agent. One that is not given follows
-// from the names.
+// partyType returns the type of an officer or an agent. Without a given type, the names decide.
 func (c *checker) partyType(given filing.AgentType, person, company string, at columnID,
 	names ...columnID) filing.AgentType {
 	if slices.ContainsFunc(names, c.isFaulty) {
@@ -485,15 +493,15 @@ func (c *checker) partyType(given filing.AgentType, person, company string, at c
 	return filing.Person
 }
 
-// officerField finds the column of a field such as
-// company.officers[2].address.city.
+// officerField finds the column of a field such as company.officers[2].address.city.
 func (c *checker) officerField(field string) (*binding, bool) {
 	rest, found := strings.CutPrefix(strings.TrimPrefix(field, "formation."), "company.officers")
 	if !found {
 		return nil, false
 	}
 	var n int
-	if rest == "" { // of all of them: there are none
+	// The field is the whole list, which is empty.
+	if rest == "" {
 		for i := range c.im.mapping.parts[ofOfficers] {
 			return &c.im.mapping.parts[ofOfficers][i], true
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// draft is the order of a row, with space for the parts that most rows have:
-// such a row needs no allocation.
+// draft is the order of a row, with space for the parts that most rows have. Such a row needs no
+// allocation.
 type draft struct {
 	request       filing.Request
 	report        filing.AnnualReportItem
@@ -21,9 +21,8 @@ type draft struct {
 
 func (d *draft) reset() { *d = draft{} }
 
-// orders reports whether the row orders a product: by a yes in the product's
-// column, or, if the sheet is of this product and has no such column, in every
-// row.
+// orders reports whether the row orders a product. It does so by a yes in the product's column. If
+// the sheet is of this product and has no such column, every row orders it.
 func (c *checker) orders(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
 		if b := c.im.mapping.binding(flag); b != nil {
@@ -35,9 +34,8 @@ func (c *checker) orders(p filing.Product) bool {
 	return c.im.mapping.product == p
 }
 
-// build makes the order of the row from its values: the product of the sheet
-// and what the row orders with it. It returns a reason to skip the row if it
-// orders nothing.
+// build makes the order of the row from its values, with the product of the sheet and the other
+// products of the row. It returns a reason to skip the row if the row orders nothing.
 func (c *checker) build(d *draft) (skip string) {
 	main := c.im.mapping.product
 	ordered := c.orders(main)
@@ -81,8 +79,8 @@ func (c *checker) build(d *draft) (skip string) {
 	return ""
 }
 
-// setParties sets what every order has, and the facts of the company that some
-// orders depend on. Source: spec section 4, rules 1, 9 and 10.
+// setParties sets the fields that every order has, and the facts of the company on which some
+// orders depend. Source: spec section 4, rules 1, 9 and 10.
 func (c *checker) setParties(d *draft, needsFacts bool) {
 	v := c.values
 	r := &d.request
@@ -94,7 +92,8 @@ func (c *checker) setParties(d *draft, needsFacts bool) {
 	known := &r.Company.Sheet
 	switch {
 	case c.im.mapping.product == filing.Formation:
-		if filing.IsCompanyID(v[companyID]) { // otherwise it is a number of the user's
+		// Any other value is a number of the user's.
+		if filing.IsCompanyID(v[companyID]) {
 			r.Company.Ref = v[companyID]
 		}
 	case c.isNew:
@@ -120,8 +119,8 @@ func (c *checker) setParties(d *draft, needsFacts bool) {
 	}
 }
 
-// readFacts reads the facts of an existing company that the main product does
-// not need: another product in the row may.
+// readFacts reads the facts of an existing company that the main product does not need. Another
+// product of the row may need them.
 func (c *checker) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
 		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
@@ -131,9 +130,8 @@ func (c *checker) readFacts() {
 	}
 }
 
-// readFiscalEnd returns the month in which an existing company's fiscal year
-// ends, if the row gives it: a due date may depend on it. It is not part of the
-// order.
+// readFiscalEnd returns the month in which an existing company's fiscal year ends, if the row has
+// it. It is not part of the order, but a due date may depend on it.
 func (c *checker) readFiscalEnd() string {
 	b := c.im.mapping.binding(fiscalEndMonth)
 	if b == nil || b.index >= len(c.row.Cells) {
@@ -150,7 +148,7 @@ func (c *checker) readFiscalEnd() string {
 	return month
 }
 
-// setCompany sets what the row says of a company to create.
+// setCompany sets the facts in the row about a company to create.
 func (c *checker) setCompany(company *filing.Company) {
 	v := c.values
 	company.LegalName = v[legalName]
@@ -162,8 +160,8 @@ func (c *checker) setCompany(company *filing.Company) {
 	company.Officers = c.readOfficers()
 }
 
-// readAddress makes an address of the values of its six columns. The country of
-// an address in a US state is US.
+// readAddress makes an address from the values of its six columns. The country of an address in a
+// US state is US.
 func (c *checker) readAddress(get func(int) string) *filing.Address {
 	a := filing.Address{
 		Line1:      get(0),
@@ -190,7 +188,8 @@ func (c *checker) readFormation() *filing.FormationItem {
 	f := &filing.FormationItem{Expedited: v[expedited] == yes}
 	c.setCompany(&f.Company)
 	if f.Company.MailingAddress == nil && f.Company.PrincipalAddress != nil {
-		// Assumption: a formation needs a mailing address; it is not marked optional.
+		// Assumption: a formation needs a mailing address, because the spec does not mark it as
+		// optional.
 		mail := *f.Company.PrincipalAddress
 		f.Company.MailingAddress = &mail
 	}
@@ -219,7 +218,8 @@ func (c *checker) readEIN() *filing.EINItem {
 		}
 		return v[id] == yes
 	}
-	// Assumption: a blank count is 0; the spec does not show how an absent one is read.
+	// Assumption: a blank count is 0, because the spec does not show the meaning of a missing
+	// count.
 	number := func(id columnID) int {
 		n, _ := strconv.Atoi(v[id])
 		return n
@@ -249,8 +249,8 @@ func (c *checker) readEIN() *filing.EINItem {
 	return e
 }
 
-// setAgent sets the registered agent: the filing service's own if it is
-// ordered, or the supplied one, in every product that needs one.
+// setAgent sets the registered agent in every product that needs one. It is the filing service's
+// agent if the row orders it, or the supplied agent.
 func (c *checker) setAgent(d *draft) {
 	o := &d.request.Order
 	c.refuseOtherAgent(o)
@@ -286,9 +286,8 @@ func (c *checker) setAgent(d *draft) {
 	}
 }
 
-// refuseOtherAgent refuses an order of the filing service's own agent in a row
-// that names another: the order appoints the service's own. Source: spec
-// section 4, rule 8.
+// refuseOtherAgent adds an error if a row orders the filing service's agent and names another
+// agent. The order would appoint the service's agent. Source: spec section 4, rule 8.
 func (c *checker) refuseOtherAgent(o *filing.Order) {
 	change := c.values[changeOfAgent] == yes
 	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.mapping.product) {
@@ -309,8 +308,8 @@ func (c *checker) refuseOtherAgent(o *filing.Order) {
 	}
 }
 
-// isChange reports whether the row changes the agent rather than appointing the
-// first: by its own value, which must agree with the product if one was given.
+// isChange reports whether the row changes the agent. If not, it appoints the first agent. The
+// value in the row decides. It must agree with the product, if one was given.
 func (c *checker) isChange() bool {
 	change := c.im.mapping.product == filing.AgentChange
 	b := c.im.mapping.binding(changeOfAgent)

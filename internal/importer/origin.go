@@ -13,14 +13,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// A results workbook can be corrected and uploaded again. Its properties name the
-// batch, and its Row column has each row's number in the batch.
+// A results workbook can be corrected and uploaded again. Its properties name the batch, and its
+// Row column has each row's number in the batch.
 
 // rowHeader is the header of the row number. It follows the Message column.
 const rowHeader = "Row"
 
-// readOrigin reads the properties of a results workbook after its sheet was
-// chosen.
+// readOrigin reads the properties of a results workbook after its sheet was chosen.
 func (im *Import) readOrigin() error {
 	im.messageColumn, im.rowColumn, im.resultColumn, im.ordersColumn = -1, -1, -1, -1
 	properties, err := im.file.Properties()
@@ -48,8 +47,7 @@ func (im *Import) readOrigin() error {
 		}
 		return nil
 	}
-	// The columns of a results sheet. A company list may have columns of these
-	// names, but not all of them.
+	// A company list may have some columns with the names of a results sheet, but not all of them.
 	result := free("Result", 0)
 	if result < 0 {
 		return nil
@@ -65,8 +63,8 @@ func (im *Import) isOurs(heading int) bool {
 	return heading >= 0 && (heading == im.messageColumn || heading == im.rowColumn)
 }
 
-// numberOf returns the row's number in the batch of the results workbook; 0 if
-// the row was added later.
+// numberOf returns the row's number in the batch of the results workbook, or 0 if the row was added
+// later.
 func (im *Import) numberOf(cells []sheet.Cell) int {
 	if im.rowColumn < 0 {
 		return 0
@@ -82,8 +80,8 @@ func (im *Import) numberOf(cells []sheet.Cell) int {
 	return n
 }
 
-// boughtRow returns the result and orders that a results sheet gives for a row.
-// is reports whether the row was ordered, or may have been.
+// boughtRow returns the result and orders that a results sheet has for a row. is reports whether
+// the row was ordered, or may have been.
 func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	if im.origin != nil && im.rowColumn >= 0 {
 		n := im.numberOf(r.Cells)
@@ -108,7 +106,8 @@ func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 		Orders: text(im.ordersColumn),
 	}
 	if im.changedSince(r) != "" {
-		return b, false // the order counts for what it was bought for
+		// The order counts for the item that was bought.
+		return b, false
 	}
 	switch b.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
@@ -117,8 +116,8 @@ func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	return b, b.Orders != ""
 }
 
-// changedSince returns what the order on a row of a results sheet was bought for, if that is not
-// what the row says now; "" otherwise, and where nobody knows.
+// changedSince returns the key of the item that a row of a results sheet bought, if the row now
+// describes another item. It returns an empty key otherwise, and if the item is unknown.
 func (im *Import) changedSince(r *Row) filing.Key {
 	if im.origin == nil || im.ordersColumn < 0 || im.ordersColumn >= len(r.Cells) || r.Read == nil {
 		return ""
@@ -134,8 +133,8 @@ func (im *Import) changedSince(r *Row) filing.Key {
 	return bought
 }
 
-// refuseChangedResults refuses a results workbook of which the sheet Needs Attention is read, if
-// the sheet of results was changed: nobody would notice that the changes are not read.
+// refuseChangedResults returns an error if the sheet Needs Attention of a results workbook is read
+// and the sheet of results was changed. The user would not notice that the changes are not read.
 func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 	if origin == nil || len(origin.Orders) == 0 {
 		return nil
@@ -144,7 +143,8 @@ func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 	o.Sheet, o.Now, o.OnPage = im.results, im.options.Now, im.options.OnPage
 	results, err := o.begin(im.file)
 	if err != nil || results.readLayout() != nil {
-		return err // it cannot be read as filings, and is not
+		// The sheet of results cannot be read as filings, and it does not need to be.
+		return err
 	}
 	var changed []string
 	err = results.readChunks(context.Background(), func(rows []Row) error {
@@ -169,23 +169,24 @@ func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 	}
 }
 
-// plainKey writes a key for people: "annual-report, comp_1, DE, 2027".
+// plainKey formats a key for people: "annual-report, comp_1, DE, 2027".
 func plainKey(k filing.Key) string { return strings.ReplaceAll(string(k), "|", ", ") }
 
-// purchaseLookup reads from the ledger what was ordered. *ledger.Ledger
-// implements it.
+// purchaseLookup reads purchases from the ledger. *ledger.Ledger implements it.
 type purchaseLookup interface {
 	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
 	Counts(ctx context.Context, batch string) (ledger.Counts, error)
 }
 
-// otherPurchases skips rows that were ordered through another ledger. This
-// ledger does not know of those orders.
+// otherPurchases skips rows that were ordered through another ledger. This ledger does not have
+// those orders.
 type otherPurchases struct {
-	im      *Import
-	to      purchaseLookup // nil if the recorder cannot be asked
-	known   bool           // the batch of the workbook, or an order of it, is in this ledger
+	im *Import
+	// to is nil if the recorder cannot look up purchases.
+	to purchaseLookup
+	// known reports whether this ledger has the batch of the workbook, or an order of that batch.
+	known   bool
 	rows    int
 	ordered []string
 }
@@ -273,17 +274,16 @@ func ordersIn(text string) (ids []string) {
 	return ids
 }
 
-// target maps the columns of the sheet to those of the batch: without the
-// columns that a results workbook added, and, for corrections, in the order of
-// the corrected batch.
+// target maps the columns of the sheet to the columns of the batch. It leaves out the columns that
+// a results workbook added. For corrections, it has the order of the corrected batch.
 type target struct {
 	columns []string
 	fields  []string
-	at      []int // of each column of the sheet; -1 for one that is left out
+	// at has the position of each column of the sheet, or -1 for a column that is left out.
+	at []int
 }
 
-// targetFor finds the position of each column. original is the corrected batch;
-// nil for none.
+// targetFor finds the position of each column. original is the corrected batch, or nil.
 func (im *Import) targetFor(original *ledger.Batch) *target {
 	headers, fields := im.Columns(), im.fields()
 	t := &target{at: make([]int, len(headers))}
@@ -330,7 +330,8 @@ func (t *target) cells(in []sheet.Cell) []sheet.Cell {
 	out := make([]sheet.Cell, len(t.columns))
 	for i, c := range in {
 		switch {
-		case i >= len(t.at): // beyond the headers
+		// The cell is after the headers.
+		case i >= len(t.at):
 			out = append(out, c)
 		case t.at[i] >= 0:
 			out[t.at[i]] = c
@@ -342,7 +343,7 @@ func (t *target) cells(in []sheet.Cell) []sheet.Cell {
 	return out
 }
 
-// column returns the position of a column in the batch; -1 if it is left out.
+// column returns the position of a column in the batch, or -1 if it is left out.
 func (t *target) column(i int) int {
 	if i < 0 || i >= len(t.at) {
 		return i
@@ -350,8 +351,8 @@ func (t *target) column(i int) int {
 	return t.at[i]
 }
 
-// findOriginal returns the batch whose rows the sheet corrects; nil if this
-// ledger has none.
+// findOriginal returns the batch whose rows the sheet corrects, or nil if this ledger has no such
+// batch.
 func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
 	k, ok := to.(purchaseLookup)
 	if !ok || im.origin == nil || im.rowColumn < 0 || im.options.Run != nil {
@@ -359,14 +360,16 @@ func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Bat
 	}
 	b, err := k.Batch(ctx, im.origin.Batch)
 	if err != nil || b.ID != im.origin.Batch || b.ID == own.ID || b.Product != own.Product || b.Again != own.Again {
-		return nil, nil // a batch of another ledger, or of another product
+		// The batch belongs to another ledger or has another product.
+		return nil, nil
 	}
 	if b.Open || b.Prepared {
 		return &b, nil
 	}
 	counts, err := k.Counts(ctx, b.ID)
 	if err != nil || im.origin.Rows == 0 || counts.Total() != im.origin.Rows {
-		return nil, err // it was not recorded completely
+		// The batch was not recorded completely.
+		return nil, err
 	}
 	return &b, nil
 }

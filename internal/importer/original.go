@@ -13,17 +13,17 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Results are written into the workbook itself. Record stores a copy of it with the
-// batch, without Social Security numbers: those are erased when an order is placed,
-// and the content of an upload is deleted with it. Of a CSV it stores the delimiter.
+// Results are written into the workbook itself. Record stores a copy of the workbook with the
+// batch, without Social Security numbers. Those are erased when an order is placed, and the content
+// of an upload is deleted together with them. For a CSV, Record stores only the delimiter.
 
 // originalStore stores the spreadsheet of a batch. *ledger.Ledger implements it.
 type originalStore interface {
 	SaveOriginal(ctx context.Context, batch string, o ledger.Original, content io.Reader) error
 }
 
-// saveOriginal stores the spreadsheet with the batch, unless it is too large or in
-// a form that cannot be copied: its results are then a table.
+// saveOriginal stores the spreadsheet with the batch, unless it is too large or in a form that
+// cannot be copied. The results of such a file are a table.
 func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) error {
 	store, ok := to.(originalStore)
 	if !ok || im.options.Run != nil {
@@ -56,7 +56,8 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 
 // copyMasked copies the workbook without Social Security numbers.
 func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, error) {
-	others := map[string][]string{} // the headers that say what the columns of another sheet hold
+	// others has the headers of the columns of each other sheet.
+	others := map[string][]string{}
 	mask := sheet.Masking{
 		Sheet: im.sheet,
 		Find:  filing.FindSSNs,
@@ -64,7 +65,8 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 			switch {
 			case name == im.sheet:
 				o.Used = max(o.Used, len(row.Cells))
-				if row.Number <= im.layout.row { // "SSN" is the name of a column
+				// A header such as "SSN" hides nothing in the rows of the header.
+				if row.Number <= im.layout.row {
 					return hideUnder(new([]string), row.Cells), ctx.Err()
 				}
 				return im.masked(row.Cells), ctx.Err()
@@ -77,7 +79,8 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 			return shown, ctx.Err()
 		},
 	}
-	if im.origin != nil { // a results workbook, whose own sheets are written again
+	// The sheets of a results workbook are written again.
+	if im.origin != nil {
 		mask.Drop = func(name string) bool {
 			return name != im.sheet && (name == attentionSheet || name == summarySheet || name == sheet.PropertiesSheet)
 		}
@@ -87,9 +90,8 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 
 const summarySheet = "Summary"
 
-// hideUnder returns the cells of a row of a sheet that is not read. A cell that
-// says that its column holds numbers of persons, or identifiers, counts for the
-// cells below it.
+// hideUnder returns the cells of a row of a sheet that is not read. A cell that is the header of
+// Social Security numbers or of identifiers applies to the cells below it.
 func hideUnder(headers *[]string, cells []sheet.Cell) []sheet.Cell {
 	shown := cells
 	for i, cell := range cells {

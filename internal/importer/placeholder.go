@@ -11,26 +11,25 @@ import (
 // isEmptyWord reports whether a text means that its cell is empty.
 func isEmptyWord(s string) bool { return text.PlaceholderOf(s) == text.Nothing }
 
-// isFilled reports whether a cell has a value as far as an order is concerned.
+// isFilled reports whether a cell has a value for an order.
 func isFilled(k kind, cell sheet.Cell) bool {
 	return cell.Kind != sheet.Blank && (cell.Text == "" || !isEmptyWord(cell.Text)) && !isVoidZero(k, cell.Text)
 }
 
-// isVoidZero recognizes what a formula shows that refers to a blank cell.
+// isVoidZero reports whether a text is the zero of a formula that refers to a blank cell.
 func isVoidZero(k kind, s string) bool { return k != boolKind && k != countKind && text.IsZero(s) }
 
 // familyNames are placeholders that are also last names.
 var familyNames = text.WordTable(map[bool]string{true: "Above Blank Na Nan Nil None Null Same Self"})
 
-// isName reports whether a word is a person's last name although it is a
-// placeholder: it is written as a name, and a first name is beside it.
+// isName reports whether a placeholder is a person's last name. It must be written as a name, next
+// to a first name.
 func (c *checker) isName(b *binding, word string) bool {
 	return familyNames[word] && strings.HasSuffix(strings.ToLower(b.field), "lastname") && c.values[b.id-1] != ""
 }
 
-// readPlaceholder returns whether a cell has no value as far as an order is concerned,
-// and adds a problem if its text stands for one. A zero is a value only where a number
-// or a yes may be.
+// readPlaceholder reports whether a cell has no value for an order, and adds a problem if its text
+// is a stand-in for a value. A zero is a value only in a column of numbers or of yes and no.
 func (c *checker) readPlaceholder(b *binding, word string) bool {
 	meaning := text.PlaceholderOf(word)
 	switch {

@@ -9,8 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Severity distinguishes a problem that keeps a row from being sent from one
-// that does not.
+// Severity distinguishes a problem that prevents a row from being sent from one that does not.
 type Severity string
 
 // The severities.
@@ -21,37 +20,48 @@ const (
 
 // Problem is a problem at a cell. Its JSON is a line of check --json.
 type Problem struct {
-	Sheet    string   `json:"sheet"` // empty for a CSV
-	Cell     string   `json:"cell"`  // "C5"; empty if the sheet has no such column
-	Row      int      `json:"row"`
-	Column   string   `json:"column"` // the header as given; ours if the sheet has no such column
-	Value    string   `json:"value"`  // the cell's text; never a Social Security number
+	// Sheet is empty for a CSV.
+	Sheet string `json:"sheet"`
+	// Cell is an address such as "C5". It is empty if the sheet has no such column.
+	Cell string `json:"cell"`
+	Row  int    `json:"row"`
+	// Column is the header in the sheet, or our header if the sheet has no such column.
+	Column string `json:"column"`
+	// Value is the cell's text. It never contains a Social Security number.
+	Value    string   `json:"value"`
 	Severity Severity `json:"severity"`
-	Rule     string   `json:"rule"`    // a stable name
-	Message  string   `json:"message"` // what is wrong and what to do
+	// Rule is a stable name.
+	Rule string `json:"rule"`
+	// Message describes the problem and the action needed.
+	Message string `json:"message"`
 
-	// Suggest are texts that the cell may be meant to hold, the likeliest first:
-	// each is read without this problem. They are empty where the rules know none.
+	// Suggest are texts that the cell may be meant to hold, the likeliest first. Each is read
+	// without this problem. It is empty if the rules know none.
 	Suggest []string `json:"-"`
-	Confirm bool     `json:"-"` // entering Suggest[0] confirms the row as it is
+	// Confirm reports whether entering Suggest[0] confirms the row without a change.
+	Confirm bool `json:"-"`
 
-	// Remark names the text that speaks against filing the row, as in
-	// Options.Include; empty for other problems.
+	// Remark names the text that speaks against filing the row, in the form of Options.Include. It
+	// is empty for other problems.
 	Remark string `json:"-"`
-	beside string // the whole remark, if no cell of the row holds it
+	// beside is the whole remark if no cell of the row holds it.
+	beside string
 
-	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 if the sheet has no such column, or for another sheet
+	// ColumnIndex is the index in Row.Cells. It is -1 if the sheet has no such column, or if the
+	// problem is on another sheet.
+	ColumnIndex int `json:"-"`
 
-	elsewhere *ledger.Place // on another sheet
+	// elsewhere is the place of a problem on another sheet.
+	elsewhere *ledger.Place
 }
 
-// addError adds a value that cannot be read, under the rule of its column.
+// addError adds an error for a value that cannot be read, under the rule of its column.
 func (c *checker) addError(b *binding, value, message string) {
 	c.addErrorUnder(b, value, b.rule, message)
 }
 
-// addErrorUnder is addError under another rule. For a column that is only kept
-// for the record it adds a warning.
+// addErrorUnder is addError under another rule. In a column that is only kept for the record it
+// adds a warning.
 func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
 	if b.unsent || b.recordOnly && !c.isNew {
 		c.addProblem(b, value, Warning, rule, message)
@@ -61,8 +71,8 @@ func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
 	c.faulty = append(c.faulty, b.id)
 }
 
-// refuse is addErrorUnder, except that a name is compared with the filing service's
-// record even where it is only kept for the record: one that cannot be read is an error.
+// refuse is addErrorUnder for names. A name is compared with the filing service's record even if it
+// is only kept for the record. A name that cannot be read is therefore an error.
 func (c *checker) refuse(b *binding, value, rule, message string) {
 	at := *b
 	at.recordOnly = b.recordOnly && b.kind != nameKind
@@ -78,7 +88,8 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
 	}
-	message = filing.HideSSNs(message) // it may quote other cells
+	// The message may quote other cells.
+	message = filing.HideSSNs(message)
 	p := Problem{
 		Sheet:       c.im.sheet,
 		Row:         c.row.Number,
@@ -102,7 +113,7 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 	c.row.Problems = append(c.row.Problems, p)
 }
 
-// byColumn orders problems from left to right; those without a cell come last.
+// byColumn orders problems from left to right. Problems without a cell come last.
 func byColumn(a, b Problem) int {
 	if (a.ColumnIndex < 0) != (b.ColumnIndex < 0) {
 		return b.ColumnIndex - a.ColumnIndex
@@ -133,15 +144,15 @@ func (c *checker) bindingAt(id columnID) *binding {
 	return &binding{column: &columns[id], id: id, index: -1, header: columns[id].header}
 }
 
-// addViolations adds the rules that a request breaks as problems at their
-// cells. It leaves out cells that could not be read: they have an error
-// already.
+// addViolations adds the rules that a request breaks as problems at their cells. Cells that could
+// not be read are left out, because they have an error already.
 func (c *checker) addViolations(violations []filing.Violation) {
 	for _, v := range violations {
 		b := c.bindingOf(v.Field)
 		id := b.id
 		if v.Rule == noNameRule && b.index < 0 {
-			continue // a note says it once for the sheet
+			// A note reports it once for the sheet.
+			continue
 		}
 		if c.isFaulty(id) || id == userEmail && c.isFaulty(userID) || id == userID && c.isFaulty(userEmail) {
 			continue

@@ -6,12 +6,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// productOf detects the product from the columns. listed reports that the
-// workbook has a sheet of officers.
+// productOf detects the product from the columns. listed reports whether the workbook has a sheet
+// of officers.
 //
-// A product with only a yes-or-no column can be ordered with any other, and a
-// row with several such columns orders those that say yes. Which of them is the
-// product of the sheet does not matter then.
+// A product with only a yes-or-no column can be ordered with any other product. A row with several
+// such columns orders the products with a yes. It does not matter then which of them is the product
+// of the sheet.
 func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	s := productSigns{
 		suggested: map[filing.Product]bool{},
@@ -48,9 +48,11 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 // productSigns are the hints that the columns give of the product.
 type productSigns struct {
 	suggested map[filing.Product]bool
-	alone     map[filing.Product]bool // suggested by more than a yes-or-no column
-	has       map[columnID]bool
-	describes bool // the sheet describes companies in full
+	// alone are the products that more than a yes-or-no column suggests.
+	alone map[filing.Product]bool
+	has   map[columnID]bool
+	// describes reports whether the sheet describes companies completely.
+	describes bool
 }
 
 func (s *productSigns) add(id columnID) {
@@ -65,8 +67,8 @@ func (s *productSigns) add(id columnID) {
 	s.describes = s.describes || c.part == ofOfficers || id == structureType || id == taxElection
 }
 
-// combine decides what the columns mean together. hasYear reports that the
-// options give the filing year.
+// combine decides the product from all the columns together. hasYear reports whether the options
+// give the filing year.
 func (s *productSigns) combine(hasYear bool) {
 	told, alone, has := s.suggested, s.alone, s.has
 	if told[filing.EIN] && !has[orderEIN] {
@@ -81,8 +83,8 @@ func (s *productSigns) combine(hasYear bool) {
 	if s.describes && !has[companyID] && !has[formationDate] && !alone[filing.AnnualReport] {
 		told[filing.Formation] = true
 	}
-	// An agent may be ordered along with anything, and a change of agent is the
-	// more particular of the two agent orders.
+	// An agent may be ordered together with any product. A change of agent is the more specific of
+	// the two agent orders.
 	if told[filing.AgentChange] && ((has[orderAgent] && (told[filing.AnnualReport] || told[filing.EIN])) ||
 		told[filing.ForeignQualification] || told[filing.Formation]) {
 		delete(told, filing.AgentChange)

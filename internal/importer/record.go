@@ -23,10 +23,9 @@ type Recorder interface {
 	AddRows(ctx context.Context, batch string, rows []ledger.Row) error
 }
 
-// Record stores the rows in the ledger as one batch. None of them is sent
-// before the caller opens the batch. The same file with the same options is the
-// same batch: if it exists, created is false. by is the person or process that
-// asks.
+// Record stores the rows in the ledger as one batch. No row is sent before the caller opens the
+// batch. The same file with the same options is the same batch. If the batch exists, created is
+// false. by is the person or process that asks.
 func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string, created bool, err error) {
 	batch, err := im.batch()
 	if err != nil {
@@ -65,7 +64,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	return batch.ID, err == nil, err
 }
 
-// addInOrder adds the rows in the order of the sheet, while it is read.
+// addInOrder adds the rows in the order of the sheet while the sheet is read.
 func (im *Import) addInOrder(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
 	var out []ledger.Row
 	return im.eachChunk(ctx, func(rows []Row) error {
@@ -80,8 +79,8 @@ func (im *Import) addInOrder(ctx context.Context, prepare func([]Row) error, add
 	})
 }
 
-// addByPriority adds the rows of a schedule's run in the order of their due
-// dates, which is the order in which they are sent. All of them are read first.
+// addByPriority reads all rows of a schedule's run and adds them by due date. They are sent in this
+// order.
 func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
 	var out []ledger.Row
 	err := im.eachChunk(ctx, func(rows []Row) error {
@@ -109,7 +108,7 @@ func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, 
 	return nil
 }
 
-// cloneRow copies a row out of its chunk, whose memory the next chunk reuses.
+// cloneRow copies a row out of its chunk, whose memory is reused.
 func cloneRow(row *ledger.Row) error {
 	row.Message = strings.Clone(row.Message)
 	for i := range row.Faults {
@@ -132,7 +131,7 @@ func cloneRow(row *ledger.Row) error {
 // scheduleChunk is how many rows of a schedule's run are added at once.
 const scheduleChunk = 1000
 
-// ledgerRow returns the row as the ledger stores it.
+// ledgerRow returns the row in the form of the ledger.
 func (im *Import) ledgerRow(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number:   r.Number,
@@ -148,7 +147,8 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		row.Officers = im.officers.ledgerOfficers(r.Number, name)
 	}
 	if r.repeats != 0 {
-		row.Message += " of " + im.file.Name() // in the results workbook, that row has another number
+		// The repeated row has another number in the results workbook.
+		row.Message += " of " + im.file.Name()
 	}
 	for _, p := range r.Problems {
 		fault := ledger.Fault{
@@ -167,8 +167,8 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 	return row
 }
 
-// BatchID returns the batch's ID, which follows from the file's content and the
-// options. The file's name and folder do not matter.
+// BatchID returns the batch's ID. It depends on the file's content and the options, but not on the
+// file's name and folder.
 func (im *Import) BatchID() (string, error) {
 	b, err := im.batch()
 	return b.ID, err
@@ -197,7 +197,7 @@ func (im *Import) batch() (ledger.Batch, error) {
 	return b, nil
 }
 
-// fields returns the filing service's field that each column was read as.
+// fields returns the filing service's field for each column.
 func (im *Import) fields() []string {
 	fields := make([]string, len(im.Columns()))
 	for _, b := range im.mapping.bindings {
@@ -208,9 +208,9 @@ func (im *Import) fields() []string {
 	return fields
 }
 
-// identity returns the options as command-line flags, in one order, with the
-// detected sheet and product filled in. A detected product and a given one are
-// different: they read agent orders differently; see isChange.
+// identity returns the options as command-line flags in a fixed order, with the detected sheet and
+// product. A detected product differs from a given product, because agent orders are read in
+// another way (see isChange).
 func (im *Import) identity() string {
 	o := &im.options
 	var parts []string

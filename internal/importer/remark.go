@@ -13,33 +13,40 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// A spreadsheet says in words that a row is not to be filed: in columns that are
-// not sent, in cell comments, in headings inside the table, and beside names.
-// Such a row is held until a person leaves it out or files it anyway.
+// A spreadsheet has remarks that a row should not be filed. They are in columns that are not sent,
+// in cell comments, in headings inside the table, and beside names. Such a row is held until a
+// person excludes it or files it anyway.
 
-// verdict is what a text says about filing its row, in rising order.
+// verdict is the effect of a text on filing its row, in rising order.
 type verdict uint8
 
 const (
 	passes verdict = iota
-	warns          // the row is filed unless someone objects
-	holds          // the row is not filed unless someone insists
+	// warns means that the row is filed unless a person objects.
+	warns
+	// holds means that the row is not filed unless a person insists.
+	holds
 )
 
-// remarkKind is what a column says about its row.
+// remarkKind is the kind of remarks in a column.
 type remarkKind uint8
 
 const (
 	unknownRemark remarkKind = iota
-	nameRemark               // of a company that exists: its record at the filing service is compared
-	newNameRemark            // of a company that is formed or created under it
-	noteRemark               // notes, cell comments, headings inside the table
+	// nameRemark is beside the name of an existing company, whose record at the filing service is
+	// compared.
+	nameRemark
+	// newNameRemark is beside the name of a company to form or create.
+	newNameRemark
+	// noteRemark is in a note, a cell comment or a heading inside the table.
+	noteRemark
 	statusRemark
-	filedRemark // that it was filed, or when
+	// filedRemark is about an earlier filing or its date.
+	filedRemark
 	dueRemark
 )
 
-// Columns of remarks that are no columns of the sheet, as --include names them.
+// The columns of remarks that are not columns of the sheet, in the form of --include.
 const (
 	commentColumn = "Comment"
 	headingColumn = "Heading"
@@ -49,8 +56,8 @@ const (
 var noteWords = []string{"note", "notes", "comment", "comments", "remark", "remarks", "instruction", "instructions",
 	"action", "flag", "memo", "todo", "heading"}
 
-// otherStatus are the words in the headers of a status that is not one of the company
-// or of its filing: "Tax Status", "Payment Status".
+// otherStatus are the words in the headers of a status of something other than the company or its
+// filing, such as "Tax Status" and "Payment Status".
 var otherStatus = strings.Fields("tax taxes pay payment payments invoice billing bill email mail mailing " +
 	"phone marital user owner officer member agent boi kyc credit contract engagement insurance payroll bank " +
 	"filer vip letter")
@@ -58,14 +65,15 @@ var otherStatus = strings.Fields("tax taxes pay payment payments invoice billing
 // activeHeader are the words of a header that asks whether the company is active.
 var activeHeader = strings.Fields("the is still active inactive company entity corp llc code")
 
-// remarkKindOf tells the kind of a column from its header.
+// remarkKindOf returns the kind of a column with a header.
 func remarkKindOf(header string) remarkKind {
 	words := headerWords(header)
 	has := func(these ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(these, w) })
 	}
 	switch {
-	case len(words) == 0: // written beside the table
+	// The remark is beside the table.
+	case len(words) == 0:
 		return noteRemark
 	case has(otherStatus...):
 	case strings.Contains(foldHeader(header), "status"), has("standing", "disposition"),
@@ -85,8 +93,8 @@ func remarkKindOf(header string) remarkKind {
 	return unknownRemark
 }
 
-// Parts of the expressions below. A text is searched as its words in lower case with
-// blanks between them and a bar between its clauses.
+// The parts of the expressions below. A text is searched as its words in lower case with blanks
+// between words and bars between clauses.
 const (
 	who = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|` +
 		`bookkeeper|they)`
@@ -128,7 +136,7 @@ var (
 		`reference only|out of business|(?:filing|files?|filed) elsewhere|` +
 		`no (?:annual report|ar|report|filing|renewal)s? (?:is |are )?(?:due|required|needed)|` +
 		`(?:report|ar|filing|renewal) (?:is )?not (?:due|required|needed)) `)
-	// filedBefore says that it was filed, or is filed by others.
+	// filedBefore matches a statement that the filing was made before, or that others make it.
 	filedBefore = regexp.MustCompile(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|` +
 		`(?:filed|did|done) (?:it |this |that )*already|self fil\w+|` +
 		handled + ` by (?:the |a |an |another |our |prior |former |previous )*(?:` + who +
@@ -158,7 +166,7 @@ var (
 	yearIn = regexp.MustCompile(`(?:^|\D)(20\d\d)(?:\D|$)|\d[/.-]\d\d?[/.-](\d\d)(?:\D|$)`)
 )
 
-// goodStatus are the words of a status in which a company is filed for.
+// goodStatus are the words of a status in which filings are made for a company.
 var goodStatus = strings.Fields("active act good goodstanding standing existence existing exists current currently " +
 	"delinquent compliant noncompliant compliance noncompliance registered ok okay normal live open ready new due " +
 	"overdue past late pending unfiled outstanding approved domestic foreign entity company client file renew filing " +
@@ -166,23 +174,23 @@ var goodStatus = strings.Fields("active act good goodstanding standing existence
 	"incorporated organized qualified authorized authorised perpetual ar awaiting todo do " +
 	"needed started franchise tax state")
 
-// mentionsClosed may speak of something else in a note.
+// mentionsClosed are words that may have another subject in a note.
 var mentionsClosed = regexp.MustCompile(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
 	`defunct|ceased|bankrupt\w*|acquired|disengaged|chapter (?:7|11)|surrendered|shut down|pending sale|` +
 	`(?:ask|check|confirm|verify)(?: \w+){0,3} (?:first|before \w+)) `)
 
-// clearlyClosed are words that speak of a company in any column.
+// clearlyClosed are words whose subject is a company in any column.
 var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
 
-// stems are the beginnings of words without which no text but a status or a date
-// filed speaks against filing.
+// stems are beginnings of words. A text without any of them does not speak against filing, unless
+// it is a status or a date filed.
 var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold, sold, out, former, ex, past, lost, "+
 	"reference, dissol, void, merg, conver, cancel, with, termin, revo, forfeit, clos, liquid, wo, wi, struck, ceas, "+
 	"defunct, bankrupt, abandon, redomest, handl, renew, inactive, skip, omit, ignore, leave, remove, stop, archiv, "+
 	"duplicate, complet, self, do, did, taken, let, wait, left, fired, moved, went, switch, transf, "+
 	"not, acqui, diseng, chapter, surrender, shut, wound, pending, ask, check, confirm, verify", ",")
 
-// judge returns what the text of a column says about filing its row in a year.
+// judge returns the verdict of the text of a column on filing its row in a year.
 func judge(header, text string, year int) verdict {
 	return remarkKindOf(header).judge(header, text, year)
 }
@@ -232,14 +240,15 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return holds
 	case k == statusRemark:
 		return when(!isGoodStatus(said), warns)
-	case k == dueRemark: // some reports are due in the year after
+	// Some reports are due in the year after.
+	case k == dueRemark:
 		return when(len(yearsIn(text)) > 0 && slices.Min(yearsIn(text)) > year+1, warns)
 	}
 	return when(k == noteRemark && mentionsClosed.MatchString(said), warns)
 }
 
-// judgeName judges what is written beside the name of a company: after its ending, in
-// front of it, or in brackets. A name that ends as one of a company is otherwise a name.
+// judgeName judges the text beside the name of a company. The text follows the ending, stands
+// before the name, or is in brackets. A text that ends as the name of a company is a name.
 func (k remarkKind) judgeName(text string) verdict {
 	_, after := filing.CutAfterEnding(text)
 	if isStatus(after) || k == newNameRemark && (after != "" || undecided.MatchString(text)) {
@@ -266,7 +275,7 @@ func hasStem(said string) bool {
 	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, stem) })
 }
 
-// when returns a verdict if it holds, and else passes.
+// when returns a verdict if the condition is true, and passes otherwise.
 func when(is bool, v verdict) verdict {
 	if is {
 		return v
@@ -299,22 +308,22 @@ func isGoodStatus(said string) bool {
 var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
 	month + ` | (?:19|20)\d\d | \d{7,} `)
 
-// undecided matches a new name that is a question, a choice, an item of a list, or in
-// quotation marks.
+// undecided matches a new name that is a question, a choice, an item of a list, or in quotation
+// marks.
 var undecided = regexp.MustCompile(`(?i)[?*]\W*$|^\W*(option|choice|name) ?\w?[:.)]|^\d+[.)]\s|^["“].*["”]$|` +
 	`\b(llc|inc|corp|co|ltd)\b\W*(or|/)\s.*\b(llc|inc|corp|co|ltd)\b`)
 
-// setOff matches what is written in front of a name or in brackets: "VOID - Acme LLC".
+// setOff matches a text before a name or in brackets: "VOID - Acme LLC".
 var setOff = regexp.MustCompile(`^.*(?: [-–—]+ |: )|[(\[{*]+[^()\[\]{}*]+[)\]}*]+`)
 
-// isStatus reports whether a text after the ending of a name speaks of the company.
+// isStatus reports whether a text after the ending of a name is about the company.
 func isStatus(after string) bool {
 	said := clauses(after)
 	return after != "" && (isGoodStatus(said) || closedWord.MatchString(said) || doneWord.MatchString(said) ||
 		besideName.MatchString(said))
 }
 
-// isPast reports whether a text names years, all of them before the filing year.
+// isPast reports whether a text names years and all of them are before the filing year.
 func isPast(text string, year int) bool {
 	years := yearsIn(text)
 	if lastYear.MatchString(text) {
@@ -354,12 +363,14 @@ func clauses(text string) string {
 	return strings.Join(words, " ") + " "
 }
 
-// remark is a text in or beside a row that may speak against filing it. That of a
-// heading above the row is a note of the headingColumn.
+// remark is a text in or beside a row that may speak against filing the row. A heading above the
+// row is a note of the headingColumn.
 type remark struct {
-	at     *binding // the cell that has the problem
-	kind   remarkKind
-	column string // as --include names it
+	// at is the cell that has the problem.
+	at   *binding
+	kind remarkKind
+	// column is the name of the column in --include.
+	column string
 	text   string
 }
 
@@ -369,8 +380,8 @@ type remarkColumn struct {
 	binding binding
 }
 
-// findRemarkColumns finds the columns that are not part of the order but may
-// speak against it, and that of the names.
+// findRemarkColumns finds the column of the names and the columns that are not part of the order
+// but may speak against it.
 func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 	ours := isResultsHeader(l.headers())
 	for i := range l.headings {
@@ -390,13 +401,12 @@ func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 	}
 }
 
-// cellAt returns a binding of a cell that is no part of an order; an index of -1 stands
-// for none.
+// cellAt returns a binding of a cell that is not part of an order. The index is -1 without a cell.
 func cellAt(index int, header string) *binding {
 	return &binding{column: &column{}, id: none, index: index, header: header}
 }
 
-// readComments reads the comments at the cells, except for those of a checked workbook.
+// readComments reads the comments on the cells, except in a checked workbook.
 func (im *Import) readComments() error {
 	all, err := im.file.Comments(im.sheet)
 	for row, comments := range all {
@@ -407,7 +417,7 @@ func (im *Import) readComments() error {
 	return err
 }
 
-// hearRemarks judges what the row says about itself.
+// hearRemarks judges the remarks in the row.
 func (c *checker) hearRemarks() {
 	for i := range c.im.mapping.remarkColumns {
 		m := &c.im.mapping.remarkColumns[i]
@@ -431,7 +441,7 @@ func (c *checker) hearRemarks() {
 	}
 }
 
-// hearBeside judges what stood beside the row in the workbook that it corrects.
+// hearBeside judges the remarks that were beside the row in the workbook that it corrects.
 func (c *checker) hearBeside() {
 	if c.im.origin == nil || len(c.im.origin.Beside) == 0 {
 		return
@@ -439,7 +449,8 @@ func (c *checker) hearBeside() {
 	number := c.im.numberOf(c.row.Cells)
 	for _, r := range c.im.origin.Beside {
 		of, said, _ := strings.Cut(r.Text, "=")
-		known := func(p Problem) bool { return p.beside == r.Text } // the heading is still there
+		// known reports whether the heading is still in the sheet.
+		known := func(p Problem) bool { return p.beside == r.Text }
 		if r.Number == number && !slices.ContainsFunc(c.row.Problems, known) {
 			c.hear(remark{cellAt(-1, of), noteRemark, of, said})
 		}
@@ -449,8 +460,8 @@ func (c *checker) hearBeside() {
 // remarkRule is the rule of a row that speaks against its filing.
 const remarkRule = "row.remark"
 
-// hear judges a remark. One that holds the row is an error until a person leaves the
-// row out or files it anyway.
+// hear judges a remark. A remark that holds the row is an error until a person excludes the row or
+// files it anyway.
 func (c *checker) hear(m remark) {
 	v := c.verdictOf(m)
 	o := &c.im.options
@@ -471,7 +482,8 @@ func (c *checker) hear(m remark) {
 		says += ", which is not one final name: correct it"
 	}
 	switch runes := []rune(shown); {
-	case m.kind == filedRemark: // dates and numbers differ from row to row
+	// Dates and numbers differ from row to row.
+	case m.kind == filedRemark:
 		says, name = "the cell says that it was filed", m.column+"=*"
 	case len(runes) > maxRemark:
 		name = m.column + "=" + string(runes[:maxRemark]) + "*"
@@ -494,7 +506,7 @@ func (c *checker) hear(m remark) {
 // judgedText is a text of a column that was judged for a filing year.
 type judgedText struct{ column, text, year string }
 
-// verdictOf judges a remark. Many rows have the same status, which is judged once.
+// verdictOf judges a remark. The status of many rows is the same and judged only once.
 func (c *checker) verdictOf(m remark) verdict {
 	key := judgedText{m.column, m.text, c.values[filingYear]}
 	v, known := c.judged[key]
@@ -513,8 +525,12 @@ func (c *checker) verdictOf(m remark) verdict {
 }
 
 const (
-	maxRemark     = 60   // characters of a text that a message quotes and --include needs
-	maxJudged     = 1000 // texts that are judged once
-	maxJudgedText = 8000 // bytes of a text that are judged: the expressions take time
-	maxBeside     = 1000 // characters of a text that a workbook of ours keeps
+	// maxRemark is the number of characters that a message quotes and --include needs.
+	maxRemark = 60
+	// maxJudged is the number of texts that are judged only once.
+	maxJudged = 1000
+	// maxJudgedText is how many bytes of a text are judged, because the expressions take time.
+	maxJudgedText = 8000
+	// maxBeside is how many characters of a text our workbooks keep.
+	maxBeside = 1000
 )

@@ -2,36 +2,49 @@ package importer
 
 import "fmt"
 
-// remedy is an option that lets a file be read.
+// remedy is an option by which a file can be read. The comment of each constant lists the arguments
+// of its text. A constant without a comment has no arguments.
 type remedy int
 
 const (
-	chooseSheet     remedy = iota + 1 // its name
-	eitherSheet                       // the names, quoted; the first of them
-	noSheet                           // nothing
-	chooseProduct                     // the products
-	detectProduct                     // nothing
-	readAs                            // their header, ours, both with a = between them
-	readColumnAs                      // the same, where the sentence has named the column
-	readAsEither                      // their header; with = and ours behind it
-	ignoreColumn                      // their header; and with a = behind it
-	oneOfColumns                      // our header; how each of theirs is left out
-	nameColumns                       // nothing
-	nameAddresses                     // nothing
-	chooseHeaderRow                   // nothing
-	oneUser                           // nothing
-	oneState                          // nothing
-	oneYear                           // nothing
-	givenYear                         // the year that was said
-	givenUser                         // the user who was said
-	visibleOnly                       // nothing
-	dropHeaderRow                     // nothing
-	decideHeld                        // what the cell says; as --include names it
-	decideFiled                       // the same
+	// chooseSheet takes the name of the sheet.
+	chooseSheet remedy = iota + 1
+	// eitherSheet takes the quoted names and the first name.
+	eitherSheet
+	noSheet
+	// chooseProduct takes the products.
+	chooseProduct
+	detectProduct
+	// readAs takes their header, our header, and both with = between them.
+	readAs
+	// readColumnAs takes the same. The sentence before it names the column.
+	readColumnAs
+	// readAsEither takes their header, and both with = between them.
+	readAsEither
+	// ignoreColumn takes their header, and the header with = after it.
+	ignoreColumn
+	// oneOfColumns takes our header, and the ways to ignore each of theirs.
+	oneOfColumns
+	nameColumns
+	nameAddresses
+	chooseHeaderRow
+	oneUser
+	oneState
+	oneYear
+	// givenYear takes the given year.
+	givenYear
+	// givenUser takes the given user.
+	givenUser
+	visibleOnly
+	dropHeaderRow
+	// decideHeld takes the text of the cell, and its name in --include.
+	decideHeld
+	// decideFiled takes the same.
+	decideFiled
 )
 
-// remedies are the texts of the options: for the command line with its flags,
-// and for the page with the fields below the message.
+// remedies are the texts of the options. The command line uses its flags, and the page uses the
+// fields below the message.
 var remedies = map[remedy]struct{ command, page string }{
 	chooseSheet: {"use --sheet %q", "choose the sheet %q below"},
 	eitherSheet: {"Choose one with --sheet, such as --sheet %[2]s, and run the others after it",

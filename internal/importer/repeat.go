@@ -13,10 +13,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// key identifies what a row orders: the beginning of the SHA-256 of a [filing.Key].
+// key identifies an item that a row orders. It is the beginning of the SHA-256 of a [filing.Key].
 type key [16]byte
 
-// identify sets what a ready row is compared by with other rows.
+// identify sets the values by which a ready row is compared with other rows.
 func (r *Row) identify() {
 	named := r.Request.SheetKeys()
 	r.Request.Named, r.keys, r.name = named[0], appendKeys(r.keys[:0], named), 0
@@ -36,31 +36,36 @@ func appendKeys(keys []key, all []filing.Key) []key {
 	return keys
 }
 
-// seed is of the hashes below, which live as long as the process.
+// seed is the seed of the hashes below. They live as long as the process.
 var seed = maphash.MakeSeed()
 
-// wish is the first row that orders something, with hashes of what it sends for it, of the
-// name of its company, and of how much it orders for which company, and the first rows that
-// differ from it.
+// wish is the first row that orders an item, and the first rows that differ from it. It has hashes
+// of the data that the row sends for the item, of the name of its company, and of the company and
+// the number of items that it orders.
 type wish struct {
 	row        int32
 	sent, name uint64
 	whole      uint64
-	otherSent  int32 // the first row that sends something else; 0 for none
-	otherName  int32 // the first row that sends the same for a company of another name
+	// otherSent is the first row that sends different data, or 0.
+	otherSent int32
+	// otherName is the first row that sends the same data for a company of another name, or 0.
+	otherName int32
 }
 
-// repeats knows what the rows of a sheet order, and which companies they give by an ID.
+// repeats has the items that the rows of a sheet order, and the companies that the rows identify by
+// an ID.
 type repeats struct {
-	im     *Import
-	named  map[string][]namesake // by folded name
+	im *Import
+	// named is indexed by folded name.
+	named  map[string][]namesake
 	wishes map[key]wish
-	cells  map[int32][]string // of the first rows whose wishes others contradict
+	// cells are the cells of the first rows that other rows contradict.
+	cells map[int32][]string
 }
 
-// findRepeats reads all rows before they are given to anyone, for the first of those that
-// order the same is as wrong as the last one. It reads them again if a row describes a
-// company that another may give by its ID, or if a date shows how others are to be read.
+// findRepeats reads all rows before Each reports the first one, because the first of several
+// contradictory rows is as wrong as the last one. It reads the rows again if a row describes a
+// company that another row may identify by an ID, or if a date shows how other dates must be read.
 // each calls do with every row in order.
 func (im *Import) findRepeats(each func(do func(*Row) error) error) (*repeats, error) {
 	s := &repeats{im: im, wishes: make(map[key]wish), named: make(map[string][]namesake)}
@@ -82,8 +87,9 @@ func (im *Import) findRepeats(each func(do func(*Row) error) error) (*repeats, e
 	return s, err
 }
 
-// add takes in what a row orders. A formation counts although its row has an error: an
-// officer a row is one company, and the row that is complete must not form it alone.
+// add adds the items that a row orders. A formation counts even if its row has an error. A sheet
+// with one officer per row has several rows for one company, and a complete row must not form the
+// company alone.
 func (s *repeats) add(r *Row) error {
 	request, keys := r.Request, r.keys
 	switch {
@@ -116,17 +122,18 @@ func (s *repeats) add(r *Row) error {
 	return nil
 }
 
-// formsUnready reports whether a row with an error of its own forms a company.
+// formsUnready reports whether a row forms a company but has an error other than a remark.
 func (r *Row) formsUnready() bool {
 	return r.Result == filing.Invalid && r.Read != nil && r.Read.Order.Formation != nil && r.Read.LegalName() != "" &&
 		slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == Error && p.Remark == "" })
 }
 
-// sameName reports whether two companies may have one name: 0 stands for none given.
+// sameName reports whether two companies may have one name. Zero means that the row has no name.
 func sameName(a, b uint64) bool { return a == b || a == 0 || b == 0 }
 
-// hashSent hashes what a row sends for each of its keys. For a company with an ID, that is
-// neither the name nor what else the sheet says of it. Spellings of one name are the same.
+// hashSent hashes the data that a row sends for each of its keys. For a company with an ID, it
+// ignores the name and other facts about the company. Different spellings of a name have the same
+// hash.
 func hashSent(r *filing.Request) (sums []uint64, err error) {
 	one, described := *r, r.Company.Sheet
 	one.Company, one.Named = filing.CompanyRef{}, ""
@@ -158,10 +165,10 @@ func hashSent(r *filing.Request) (sums []uint64, err error) {
 	return sums, err
 }
 
-// judge skips a row that orders exactly what an earlier one orders, and refuses rows that
-// order the same but send different things for it. Rows that say different things of their
-// company, or order a part of what another one orders, stay: the earlier one may never be
-// bought, and only one of them can be.
+// judge skips a row that orders exactly the same as an earlier row, and rejects rows that order the
+// same but send different data for it. Rows that have different facts about their company, or that
+// order a part of another row, stay. The earlier row may never be bought, and only one of them can
+// be.
 func (s *repeats) judge(r *Row) {
 	if r.Result != filing.Ready {
 		return
@@ -202,7 +209,7 @@ func (s *repeats) judge(r *Row) {
 	}
 }
 
-// sameText reports whether two cells differ in their spelling at most.
+// sameText reports whether two cells differ at most in their spelling.
 func sameText(a, b string) bool {
 	if a, ok := filing.ParseState(a); ok {
 		b, same := filing.ParseState(b)
@@ -211,7 +218,7 @@ func sameText(a, b string) bool {
 	return filing.FoldLegalName(a) == filing.FoldLegalName(b)
 }
 
-// keyColumn is the column by which rows name their company.
+// keyColumn returns the column by which rows name their company.
 func (im *Import) keyColumn() columnID {
 	if im.mapping.binding(companyID) != nil {
 		return companyID
@@ -219,7 +226,8 @@ func (im *Import) keyColumn() columnID {
 	return legalName
 }
 
-// refuse refuses a row that another one contradicts. The later one says in what.
+// refuse rejects a row that another row contradicts. The message of the later row lists the
+// differences.
 func (s *repeats) refuse(r *Row, w *wish) {
 	other, details := int(w.otherSent), ""
 	if int(w.row) == r.Number {

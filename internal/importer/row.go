@@ -14,25 +14,42 @@ import (
 
 // Row is one row of the sheet with its order or its problems.
 type Row struct {
-	Number   int             // as a spreadsheet program shows it
-	Cells    []sheet.Cell    // as given, including Social Security numbers
-	Request  *filing.Request // of a ready row; nil for others
-	Read     *filing.Request // what could be read of a ready or invalid row; nil for others
-	Problems []Problem       // errors and warnings; none of a skipped row
-	Result   filing.Result   // Ready, Invalid or Skipped
-	Message  string          // why the row is not ready, for a person
-	Priority int64           // set by a schedule's run
+	// Number is the number that a spreadsheet program shows.
+	Number int
+	// Cells are the cells of the sheet, including Social Security numbers.
+	Cells []sheet.Cell
+	// Request is nil unless the row is ready.
+	Request *filing.Request
+	// Read is the readable part of a ready or invalid row. Nil for other rows.
+	Read *filing.Request
+	// Problems are the errors and warnings. A skipped row has none.
+	Problems []Problem
+	// Result is Ready, Invalid or Skipped.
+	Result filing.Result
+	// Message is the reason why the row is not ready, for a person.
+	Message string
+	// Priority is set by a schedule's run.
+	Priority int64
 
-	notInRun       bool // not filed by this run
-	hidden         bool
-	struck         bool // most of its cells are struck through
-	notAFiling     bool // a total, a footnote or a header, not a filing
-	noAgent        bool // neither orders nor supplies an agent
-	createsCompany bool // its company is created first
-	repeats        int  // the number of the earlier row that it repeats; 0 for none
-	keys           []key
-	name           uint64 // a hash of its company's folded name; 0 for none
-	whole          uint64 // a hash of what it says of its company, and of how much it orders
+	// notInRun reports whether this run does not file the row.
+	notInRun bool
+	hidden   bool
+	// struck reports whether most of the cells are struck through.
+	struck bool
+	// notAFiling reports whether the row is a total, a footnote or a header.
+	notAFiling bool
+	// noAgent reports whether the row neither orders nor supplies an agent.
+	noAgent bool
+	// createsCompany reports whether the company is created first.
+	createsCompany bool
+	// repeats is the number of the earlier row that this row repeats, or 0.
+	repeats int
+	keys    []key
+	// name is a hash of the company's folded name. Zero if the row has no name.
+	name uint64
+	// whole is a hash of the facts about the company and of the number of items that the row
+	// orders.
+	whole uint64
 }
 
 // skip marks the row as skipped, with the reason.
@@ -40,8 +57,8 @@ func (r *Row) skip(why string) {
 	r.Result, r.Message, r.Request, r.Read, r.Problems = filing.Skipped, why, nil, nil, r.Problems[:0]
 }
 
-// message joins the row's errors. It names columns rather than cells: in the
-// results workbook, the row has another number.
+// message joins the row's errors. It names columns instead of cells, because the row has another
+// number in the results workbook.
 func (r *Row) message() string {
 	var all []string
 	for i := range r.Problems {
@@ -61,26 +78,35 @@ func (r *Row) message() string {
 	return strings.Join(all, "; ")
 }
 
-// checker turns rows into orders. Each goroutine has its own.
+// checker turns rows into orders. Each goroutine needs a separate checker.
 type checker struct {
-	im     *Import
-	year   int
-	values []string // of the row at hand, by column
+	im   *Import
+	year int
+	// values are the values of the current row by column.
+	values []string
 	faulty []columnID
-	isNew  bool // the row gives no Company ID and describes a company
+	// isNew reports whether the row has no Company ID and describes a company.
+	isNew  bool
 	phones map[string]string
-	judged map[judgedText]verdict // of remarks
+	// judged are the verdicts on remarks.
+	judged map[judgedText]verdict
 
-	filteredOut string // by which filter the row at hand is left out; "" for none
+	// filteredOut is the filter that excludes the current row, or an empty text.
+	filteredOut string
 
-	run     RunRow // of the row at hand
+	// run belongs to the current row.
+	run     RunRow
 	section section
-	lastRow int // the number of the last row that was checked
+	// lastRow is the number of the last row that was checked.
+	lastRow int
 
-	row      *Row
-	officers []officerAt // of the row's request
-	suggests bool        // problems get suggestions
-	probe    *checker    // reads suggestions; nil until the first
+	row *Row
+	// officers are the officers of the row's request.
+	officers []officerAt
+	// suggests reports whether problems get suggestions.
+	suggests bool
+	// probe reads suggestions. It is nil until the first suggestion.
+	probe *checker
 }
 
 func (im *Import) newChecker() *checker {
@@ -196,8 +222,8 @@ func (c *checker) isEmpty(id columnID) bool {
 	return b == nil || b.index >= len(c.row.Cells) || !isFilled(b.kind, c.row.Cells[b.index])
 }
 
-// checkWidth refuses a CSV row that is longer than its header: usually a name
-// with an unquoted delimiter moved all cells after it.
+// checkWidth adds an error for a CSV row that is longer than its header. The usual reason is a name
+// with an unquoted delimiter, which moves all cells after it.
 func (c *checker) checkWidth() {
 	i := len(c.im.layout.headings)
 	if i >= len(c.row.Cells) || c.im.file.Format() != sheet.CSV {
@@ -208,8 +234,8 @@ func (c *checker) checkWidth() {
 			"add a header for the column")
 }
 
-// fillOptions fills in the state and the user of the options. It returns a
-// reason to skip a row of another state.
+// fillOptions applies the state and the user of the options. It returns a reason to skip a row of
+// another state.
 func (c *checker) fillOptions() (skip string) {
 	o := &c.im.options
 	v := c.values
@@ -223,7 +249,8 @@ func (c *checker) fillOptions() (skip string) {
 			return fmt.Sprintf("the %s is %s, and the batch is limited to %s",
 				strings.ToLower(columns[column].header), state, o.State)
 		case state == "" && (c.im.mapping.binding(filingState) != nil || c.isFaulty(formationState)):
-			// The sheet has a column of states, but no state in this row: it is not guessed.
+			// The sheet has a column of states, but this row has no state. The state is not
+			// guessed.
 		default:
 			v[filingState] = string(o.State)
 		}
@@ -234,7 +261,7 @@ func (c *checker) fillOptions() (skip string) {
 	return ""
 }
 
-// fillYear fills in the filing year of the options or of the schedule's run.
+// fillYear applies the filing year of the options or of the schedule's run.
 func (c *checker) fillYear() {
 	year := cmp.Or(c.run.FilingYear, c.im.options.FilingYear)
 	if year == "" || c.isFaulty(filingYear) {
@@ -278,9 +305,8 @@ const (
 	isBlank    = "only zeros or placeholders: a blank row"
 )
 
-// whyNotAFiling recognizes rows among filings that are not filings, and returns
-// the reason to skip them. When uncertain it returns none: a real company must
-// never be dropped.
+// whyNotAFiling recognizes rows among filings that are not filings, and returns the reason to skip
+// them. It returns no reason if it is uncertain, because a real company must never be dropped.
 func (c *checker) whyNotAFiling() string {
 	p := c.im.mapping
 	cells := c.row.Cells
@@ -316,9 +342,8 @@ func (c *checker) whyNotAFiling() string {
 	return ""
 }
 
-// isBlank reports whether the cells of the order hold nothing but zeros, unchecked
-// boxes and placeholders, as formulas below the last company and exports of databases
-// write them.
+// isBlank reports whether the cells of the order hold only zeros, unchecked boxes and placeholders.
+// Formulas below the last company and exports of databases write such cells.
 func (c *checker) isBlank() bool {
 	found := false
 	for _, cell := range c.im.mapping.over(c.row.Cells) {
@@ -339,8 +364,8 @@ func (c *checker) isBlank() bool {
 var totalWord = regexp.MustCompile(`(?i)^\W*((grand\W*|sub\W*)?totals?|sum|count|number\W*of\W*companies|` +
 	`total\W*(count|companies|rows|entities|fees))\W*[\d\W]*$`)
 
-// onlyNumbersBeside reports whether the other cells of the order are blank or
-// sums. A year is not a sum.
+// onlyNumbersBeside reports whether the other cells of the order are blank or sums. A year is not a
+// sum.
 func (c *checker) onlyNumbersBeside(first int) bool {
 	for b, cell := range c.im.mapping.over(c.row.Cells) {
 		switch kind := cell.Kind; {
@@ -356,9 +381,8 @@ func (c *checker) onlyNumbersBeside(first int) bool {
 	return true
 }
 
-// isNote reports whether a row's only cell is a heading or a footnote. A cell
-// that could begin a company's row (an ID, an address, a company's name) is
-// not.
+// isNote reports whether a row's only cell is a heading or a footnote. A cell that could begin a
+// company's row (an ID, an address, a company's name) is not a note.
 func (c *checker) isNote(i int) bool {
 	text := c.row.Cells[i].Text
 	for _, b := range c.im.mapping.bindings {
@@ -384,7 +408,7 @@ var companyEndings = text.WordTable(map[bool]string{
 	true: "llc inc corp co company ltd limited lp llp pllc pc plc trust group holdings partners",
 })
 
-// endsAsCompany recognizes names of companies by their ending.
+// endsAsCompany reports whether a name ends like the name of a company.
 func endsAsCompany(name string) bool {
 	words := strings.Fields(filing.FoldLegalName(name))
 	return len(words) > 1 && companyEndings[words[len(words)-1]]

@@ -17,13 +17,17 @@ const masked = "•••"
 type hiding uint8
 
 const (
-	asText hiding = iota // anywhere in the text
-	asID                 // the same, except that nine digits in a row are an ID
-	asRef                // the same, next to letters
-	asSSN                // the whole text is one
+	// asText hides numbers anywhere in the text.
+	asText hiding = iota
+	// asID is like asText, but nine digits in a row are an ID.
+	asID
+	// asRef is like asID for a text with letters, and like asText for any other text.
+	asRef
+	// asSSN hides the whole text.
+	asSSN
 )
 
-// hiding is decided once for a column, not for every cell.
+// hiding returns the way of hiding for a column. It is decided only once for all cells.
 func (h *heading) hiding() hiding {
 	switch {
 	case h.isSecret():
@@ -38,7 +42,7 @@ func (h *heading) hiding() hiding {
 	return asText
 }
 
-// hide returns the value of a column as it may be shown and kept.
+// hide returns the value of a column in a form that may be shown and kept.
 func (h hiding) hide(header, text string) string {
 	switch {
 	case h == asID, h == asRef && strings.ContainsFunc(text, unicode.IsLetter):
@@ -51,7 +55,7 @@ func (h hiding) hide(header, text string) string {
 	return filing.MaskSSN(text)
 }
 
-// hide returns the value of a column as it may be shown and kept.
+// hide returns the value of a column in a form that may be shown and kept.
 func (im *Import) hide(index int, text string) string {
 	if index < 0 || index >= len(im.mapping.hiding) {
 		return filing.HideSSNs(text)
@@ -59,8 +63,8 @@ func (im *Import) hide(index int, text string) string {
 	return im.mapping.hiding[index].hide(im.layout.headings[index].text, text)
 }
 
-// isSecret reports whether a value must not be shown: its column is for Social
-// Security numbers, or the value holds one.
+// isSecret reports whether a value must not be shown. It is secret if its column is for Social
+// Security numbers or if it contains one.
 func (c *checker) isSecret(b *binding, value string) bool {
 	return b.kind == ssnKind || c.holdsSSN(b, value) || c.im.isStray(b.id, value)
 }
@@ -74,8 +78,8 @@ func (c *checker) holdsSSN(b *binding, value string) bool {
 	return h.hiding().hide(b.header, value) != value
 }
 
-// hideInError hides Social Security numbers in an error: it quotes names of
-// files and sheets, and cells.
+// hideInError hides Social Security numbers in an error, which may quote names of files and sheets,
+// and cells.
 func hideInError(err error) error {
 	e, is := errors.AsType[*sheet.FormatError](err)
 	if !is {
@@ -86,9 +90,9 @@ func hideInError(err error) error {
 	return err
 }
 
-// isStray recognizes nine bare digits in a column where they do not belong, in
-// a sheet with Social Security numbers: the cells of a row may have moved.
-// Values of unknown columns are left to [Import.hide].
+// isStray reports whether a text is nine bare digits in the wrong column of a sheet with Social
+// Security numbers. The cells of such a row may have moved. Values of unknown columns are left to
+// [Import.hide].
 func (im *Import) isStray(id columnID, text string) bool {
 	if len(im.mapping.secret) == 0 || len(text) != 9 || !isDigits(text) {
 		return false
@@ -119,7 +123,7 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 			continue
 		}
 		hide(i, filing.MaskSSN(shown[i].Text))
-		// The number may be repeated in another cell.
+		// Another cell may repeat the number.
 		digits := strings.ReplaceAll(cells[i].Text, "-", "")
 		if len(digits) != 9 || !isDigits(digits) {
 			continue

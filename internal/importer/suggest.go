@@ -13,8 +13,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// suggestionsFor returns texts that a cell with a problem may be meant to hold,
-// the likeliest first. Each is read in the cell's column without a problem.
+// suggestionsFor returns texts that a cell with a problem may be meant to hold, the likeliest
+// first. The column of the cell can read each of them without a problem.
 func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	if b.kind == ssnKind || b.unsent || len(value) > maxSuggested {
 		return nil
@@ -52,7 +52,8 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	case emailKind:
 		name, domain, _ := strings.Cut(strings.Trim(strings.ReplaceAll(bareEmail(value), " ", ""), ".,;:'\"()[]"), "@")
 		all = []string{name + "@" + strings.ReplaceAll(domain, ",", ".")}
-	case phoneKind: // an extension
+	// The text after the number is an extension.
+	case phoneKind:
 		number, _, _ := strings.Cut(strings.ToLower(value), "ext")
 		all = []string{strings.TrimSpace(number)}
 	case companyKind:
@@ -66,8 +67,8 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	})
 }
 
-// maxSuggested is the longest value for which there are suggestions: distances
-// between texts take time.
+// maxSuggested is the length of the longest value with suggestions. The time for a comparison of
+// texts grows with their length.
 const maxSuggested = 100
 
 // reads reports whether a column reads a text without a problem.
@@ -99,11 +100,11 @@ func (c *checker) reads(b *binding, text string) bool {
 	return true
 }
 
-// maxReportAge is how many years ago a suggested year is at most.
+// maxReportAge is the maximal age of a suggested year, in years.
 const maxReportAge = 10
 
-// wordsOf returns the words for the values of a column, folded, if it has only a few
-// values.
+// wordsOf returns the folded words for the values of a column with only a few values. It is empty
+// for other columns.
 func wordsOf(c *column) map[string]string {
 	words := make(map[string]string)
 	switch c.kind {
@@ -125,8 +126,8 @@ func wordsOf(c *column) map[string]string {
 	return words
 }
 
-// maxSlips is how many letters of a text may differ from those of a word that it
-// is a misspelling of. Two letters that are swapped are two.
+// maxSlips returns how many letters a misspelling may differ from a word. Two swapped letters count
+// as two.
 func maxSlips(text string) int {
 	switch n := len(text); {
 	case n < 3:
@@ -139,8 +140,8 @@ func maxSlips(text string) int {
 	return 3
 }
 
-// meantBy finds what a text means that is a misspelling of one of the words; "" unless
-// all of those that are closest to it mean the same.
+// meantBy returns the meaning of a text that is a misspelling of one of the words. It is empty
+// unless all of the closest words have the same meaning.
 func meantBy(text string, words map[string]string) (meaning string) {
 	best := maxSlips(text) + 1
 	for w, m := range words {
@@ -157,7 +158,7 @@ func meantBy(text string, words map[string]string) (meaning string) {
 	return meaning
 }
 
-// suggestYears finds the year that a text means: "25", "2O25", "FY 25" or "2025 AR".
+// suggestYears finds the year in a text such as "25", "2O25", "FY 25" or "2025 AR".
 func suggestYears(value string) []string {
 	digits := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1").Replace(strings.Map(narrowDigit, value))
 	if len(digits) == 4 && isDigits(digits) {
@@ -169,7 +170,8 @@ func suggestYears(value string) []string {
 		return []string{"20" + runs[0]}
 	case len(runs) == 1 && len(runs[0]) == 4:
 		return runs
-	case len(runs) == 3 && len(runs[0]) == 4: // a date
+	// The text is a date.
+	case len(runs) == 3 && len(runs[0]) == 4:
 		return runs[:1]
 	case len(runs) == 3 && len(runs[2]) == 4:
 		return runs[2:]
@@ -182,8 +184,8 @@ func isFullZIP(s string) bool {
 	return isDigits(digits) && (len(digits) == 5 || len(digits) == 9)
 }
 
-// suggestZIPs adds the leading zeros that a spreadsheet program removed, and
-// writes the two parts of a long code with a hyphen.
+// suggestZIPs adds the leading zeros that a spreadsheet program removed, and writes a hyphen
+// between the two parts of a long code.
 func suggestZIPs(value string) []string {
 	plain := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1", " ", "-").Replace(value)
 	first, second, long := strings.Cut(strings.Trim(plain, "-."), "-")
@@ -202,8 +204,8 @@ func suggestZIPs(value string) []string {
 	return []string{first}
 }
 
-// suggestedDates are forms of dates that are not read, or not where day and month are
-// in doubt. The forms with the day first are the first.
+// suggestedDates are forms of dates that are not read, or not read if day and month are uncertain.
+// The forms with the day first come first.
 var suggestedDates = []string{
 	"2/1/2006", "2-1-2006", "2.1.2006", "2/1/06", "2-1-06", "2.1.06", "1/2/2006", "1-2-2006", "20060102", "2006.1.2",
 }
@@ -215,7 +217,7 @@ func (c *checker) suggestDates(value string) (all []string) {
 			all = append(all, day.Format(time.DateOnly))
 		}
 	}
-	// The day of a spreadsheet program as a number, from 1950 to now.
+	// The text is a day as the number of a spreadsheet program, from 1950 to now.
 	if n, err := strconv.Atoi(value); err == nil && n > 18_263 {
 		if day := time.Date(1899, time.December, 30+n, 0, 0, 0, 0, time.UTC); day.Year() <= c.year {
 			all = append(all, day.Format(time.DateOnly))
@@ -224,7 +226,7 @@ func (c *checker) suggestDates(value string) (all []string) {
 	return all
 }
 
-// entityWords are words for the two entity types, and for others as "".
+// entityWords maps words to the two entity types. Words for other types map to an empty text.
 var entityWords = sync.OnceValue(func() map[string]string {
 	words := map[string]string{
 		"llc": "LLC", "limitedliabilitycompany": "LLC", "limitedliability": "LLC", "limitedliabilityco": "LLC",

@@ -10,9 +10,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// ColumnSummary says in one sentence how each column is read: columns with
-// other headers than ours one by one with their cells, the others by name. It
-// includes options that fill a column.
+// ColumnSummary returns a sentence about the meaning of each column. Columns with other headers
+// than ours are listed with their cells, and the other columns by name. It includes options that
+// fill a column.
 func (im *Import) ColumnSummary() string {
 	bound := slices.DeleteFunc(slices.Clone(im.mapping.bindings),
 		func(b *binding) bool { return b == nil })
@@ -51,7 +51,7 @@ func (o *Options) filledColumns() (all []string) {
 	return all
 }
 
-// summarize lists columns and what they are read as.
+// summarize lists columns with their meanings.
 func (l *layout) summarize(headings []heading, more []string) string {
 	var named, told []string
 	for _, h := range headings {
@@ -78,8 +78,8 @@ func (l *layout) summarize(headings []heading, more []string) string {
 	return strings.Join(told, ", ") + "; " + asHeaded
 }
 
-// noProduct returns the error for columns that suggest no product: what was
-// recognized, and what is not.
+// noProduct returns the error for columns that suggest no product. It lists the recognized and the
+// unrecognized columns.
 func (l *layout) noProduct(o *Options) error {
 	var known []heading
 	var unknown []string
@@ -101,8 +101,8 @@ func (l *layout) noProduct(o *Options) error {
 	}
 }
 
-// severalProducts returns the error for columns that fit more than one product,
-// with the columns that suggest each.
+// severalProducts returns the error for columns that fit more than one product. It lists the
+// columns that suggest each.
 func (l *layout) severalProducts(mains []filing.Product, o *Options) error {
 	var speaks []string
 	for _, h := range l.resolve() {

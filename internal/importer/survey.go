@@ -14,68 +14,95 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Survey says how a file is understood from its first rows. A person checks it
-// and corrects it by Options.Map, Options.Sheet and Options.Product.
+// Survey describes how a file is understood from its first rows. A person checks it and corrects it
+// with Options.Map, Options.Sheet and Options.Product.
 type Survey struct {
-	File      string // its name without folders
-	Sheets    []SheetSurvey
-	Sheet     string         // the sheet that is read, or the likeliest; empty for a CSV
-	HeaderRow int            // its number, or the likeliest one; 0 if no row can be one
-	Head      []HeadRow      // rows that may be the header, without blank ones
-	Columns   []ColumnSurvey // without blank ones
-	Rows      int            // not blank, below the header; -1 for more than 2,000
-	// Shape represents the headers in their order, whatever the rows, the
-	// options and the edits; empty without a header.
-	Shape   string
-	Product filing.Product // empty if it was neither given nor detected
-	Notes   []string       // on the file; see [Import.Notes]
-	// Err is the error with which Open would refuse the file, as far as its
-	// first rows show; usually a *sheet.FormatError.
+	// File is the name of the file without folders.
+	File   string
+	Sheets []SheetSurvey
+	// Sheet is the sheet that is read, or the likeliest one. It is empty for a CSV.
+	Sheet string
+	// HeaderRow is the number of the header row, or of the likeliest one. It is 0 if no row can be
+	// the header.
+	HeaderRow int
+	// Head are the rows that may be the header, without blank rows.
+	Head []HeadRow
+	// Columns has no blank columns.
+	Columns []ColumnSurvey
+	// Rows is the number of rows below the header that are not blank. It is -1 if there are more
+	// than 2,000.
+	Rows int
+	// Shape identifies the headers in their order. It does not depend on the rows, the options or
+	// the edits. It is empty without a header.
+	Shape string
+	// Product is empty if it was neither given nor detected.
+	Product filing.Product
+	// Notes are notes on the file, see [Import.Notes].
+	Notes []string
+	// Err is the error that Open would return, as far as the first rows show. It is usually a
+	// *sheet.FormatError.
 	Err error
 }
 
 // HeadRow is one of the first rows of a sheet, which may be its header.
 type HeadRow struct {
 	Number int
-	Texts  []string // of the first cells that are not blank; shortened, Social Security numbers hidden
+	// Texts are the first cells that are not blank. They are shortened, and Social Security numbers
+	// are hidden.
+	Texts []string
 }
 
-// SheetSurvey is a sheet of the file. A CSV has one without a name.
+// SheetSurvey is a sheet of the file. A CSV has one sheet without a name.
 type SheetSurvey struct {
 	Name    string
 	Visible bool
-	Filings bool // it has the header of a sheet of filings
+	// Filings reports whether the sheet has the header of a sheet of filings.
+	Filings bool
 }
 
-// ColumnSurvey is a column and what it is read as.
+// ColumnSurvey is a column and its meaning.
 type ColumnSurvey struct {
-	Index   int      // from 0
-	Letter  string   // "C"
-	Header  string   // as given; empty for none
-	Map     string   // what Options.Map calls it
-	Column  string   // the column of ours that it is read as; empty if it is not used
-	How     string   // how it was recognized: [ByName], [ByWording], [ByContent], [ByMap], or empty
-	Note    string   // why it is not used, or when; a clause without a full stop
-	Suggest string   // the column of ours that it may be
-	Samples []string // up to three values, shortened, Social Security numbers hidden
-	Secret  bool     // holds Social Security numbers
+	// Index counts from 0.
+	Index int
+	// Letter is the column's letter, such as "C".
+	Letter string
+	// Header is the header in the sheet, which may be empty.
+	Header string
+	// Map is the name of the column in Options.Map.
+	Map string
+	// Column is the column of ours as which it is read. Empty if it is not used.
+	Column string
+	// How is how it was recognized: [ByName], [ByWording], [ByContent], [ByMap], or empty.
+	How string
+	// Note is the reason why it is not used, or the condition of its use. It is a clause without a
+	// full stop.
+	Note string
+	// Suggest is the column of ours that it may be.
+	Suggest string
+	// Samples are up to three values. They are shortened, and Social Security numbers are hidden.
+	Samples []string
+	// Secret reports whether the column holds Social Security numbers.
+	Secret bool
 }
 
-// How a column was recognized.
+// The ways in which a column is recognized.
 const (
-	ByName    = "name"    // its header is ours, or the filing service's field
-	ByWording = "wording" // its header is another wording
-	ByContent = "content" // by its values
-	ByMap     = "map"     // the options map it
+	// ByName means that the header is ours, or the filing service's field.
+	ByName = "name"
+	// ByWording means that the header is another wording.
+	ByWording = "wording"
+	// ByContent means that the values have a recognizable form.
+	ByContent = "content"
+	// ByMap means that the options map the column.
+	ByMap = "map"
 )
 
-// recognized says how a column was recognized by its header.
+// recognized maps the strength of a header to the way in which the column was recognized.
 var recognized = [...]string{unknown: "", weak: ByWording, alias: ByWording, exact: ByName, mapped: ByMap}
 
-// SurveyReader reads the first rows of a file and says how they are understood,
-// also if Open would refuse the file: without a recognized header or product,
-// or with several sheets of filings. It fails for wrong options and for content
-// that is not a spreadsheet.
+// SurveyReader reads the first rows of a file and describes how they are understood. It succeeds
+// even if Open would fail because no header or product is recognized or several sheets have
+// filings. It returns an error for invalid options and for content that is not a spreadsheet.
 func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, error) {
 	f, err := sheet.OpenReader(name, r, size, sheet.Limits{})
 	if err != nil {
@@ -94,7 +121,8 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		}
 	}
 	if im.product == "" {
-		_ = im.findProduct() // s.Err has the reason, or a worse one
+		// s.Err has the reason, or a worse one.
+		_ = im.findProduct()
 	}
 	if im.mapping == nil && im.product != "" {
 		im.mapping, _, _ = bind(im.layout, im.product, &im.options)
@@ -115,7 +143,8 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 // readCandidates reads the first rows of every sheet.
 func (im *Import) readCandidates(s *Survey) (all []candidate) {
 	if im.headCells > maxHeadCells {
-		return nil // s.Err has the reason
+		// s.Err has the reason.
+		return nil
 	}
 	im.headCells = 0
 	for _, info := range im.file.Sheets() {
@@ -133,8 +162,8 @@ func (im *Import) readCandidates(s *Survey) (all []candidate) {
 	return all
 }
 
-// guessHeader chooses the sheet and the row that are most likely the sheet of
-// filings and its header. It returns false if all rows are blank.
+// guessHeader chooses the likeliest sheet of filings and the likeliest header row. It returns false
+// if all rows are blank.
 func (im *Import) guessHeader(all []candidate) bool {
 	m := im.matcher
 	best := -1
@@ -179,7 +208,8 @@ func (im *Import) guessHeader(all []candidate) bool {
 
 // surveyHead returns the rows that may be the header.
 func (im *Import) surveyHead() (all []HeadRow) {
-	const most = 8 // cells
+	// most is the maximal number of cells.
+	const most = 8
 	for i := range im.head[:min(len(im.head), headRows)] {
 		row := HeadRow{Number: im.head[i].Number}
 		for _, c := range im.head[i].Cells {
@@ -212,9 +242,8 @@ func (im *Import) countRows() (n int) {
 	return n
 }
 
-// likelyHeader finds the row that is most likely a header although none of its
-// cells is known: the first with nearly as many words as any row, which differs
-// from the rows below it.
+// likelyHeader finds the likeliest header row if no cell of the header is known. It is the first
+// row that has nearly as many words as any row and differs from the rows below it.
 func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	words := make([]int, min(len(rows), headRows))
 	most := 0
@@ -230,9 +259,8 @@ func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	return 0, false
 }
 
-// countWords counts the cells of a row that may be headers. It returns 0 if the
-// row is unlikely to be a header: with an address, an ID, or values that are
-// repeated below.
+// countWords counts the cells of a row that may be headers. It returns 0 if the row is unlikely to
+// be a header. Such a row has an address, an ID, or values that are repeated below.
 func countWords(cells []sheet.Cell, below []sheet.Row) (words int) {
 	filled, again := 0, 0
 	for i, c := range cells {
@@ -271,7 +299,7 @@ func isWord(c sheet.Cell) bool {
 	return letters > digits
 }
 
-// shape represents the headers as the file has them.
+// shape returns a hash of the headers in the file. It ignores the edits.
 func (im *Import) shape() (string, error) {
 	whole := sha256.New()
 	err := im.file.EachRow(im.sheet, func(row *sheet.Row) error {
@@ -289,7 +317,7 @@ func (im *Import) shape() (string, error) {
 	return hex.EncodeToString(whole.Sum(nil))[:16], nil
 }
 
-// surveyColumns says what each column is read as.
+// surveyColumns describes the meaning of each column.
 func (im *Import) surveyColumns() (all []ColumnSurvey) {
 	resolved, claims := im.layout.claims()
 	secrets := slices.ContainsFunc(resolved, func(h heading) bool { return h.isSecret() })
@@ -332,12 +360,13 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 	return all
 }
 
-// tellingValues are columns that are recognizable by their values, whatever
-// their headers, or where the header has one of some words.
+// tellingValues are columns that are recognizable by their values. Some of them also need a word in
+// the header.
 var tellingValues = []struct {
 	column columnID
 	is     func(string) bool
-	words  []string // beginnings of words of the header; nil if any header will do
+	// words are beginnings of words of the header. Nil if any header is possible.
+	words []string
 }{
 	{companyID, filing.IsCompanyID, nil},
 	{userID, filing.IsUserID, nil},
@@ -357,9 +386,9 @@ func isDate(s string) bool {
 	return ok && day.Year() >= 1000 || first || short
 }
 
-// suggestByValues suggests the column of ours that all values of an unused
-// column fit, if no other column is read as it. A header that is only nearly
-// that of another column counts less than the values.
+// suggestByValues suggests a column of ours if all values of an unused column fit it and no other
+// column is read as it. The values count more than a header that is only close to the header of
+// another column.
 func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
 	if h.strength == mapped || c.Secret || resultColumns[h.folded] {
 		return
@@ -385,7 +414,7 @@ func (h *heading) isSecret() bool {
 	return h.column != none && columns[h.column].kind == ssnKind || filing.IsSSNHeader(h.text)
 }
 
-// describeUnused says why a column is not used.
+// describeUnused sets the reason why a column is not used.
 func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	switch near, ok := im.layout.suggest(h, im.head); {
 	case h.strength == mapped:
@@ -408,7 +437,7 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	}
 }
 
-// describeUsed says what a known column is read as, or why it is not used.
+// describeUsed sets the meaning of a known column, or the reason why it is not used.
 func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
 	column := &columns[h.column]
 	winner, rivals := strongest(claims[h.column])
@@ -440,7 +469,8 @@ func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID]
 func (im *Import) samples(h *heading, secrets bool) (all []string) {
 	const most = 3
 	for text := range im.layout.values(h.index, im.head) {
-		if text == "" { // a formula without a result
+		// The cell is a formula without a result.
+		if text == "" {
 			continue
 		}
 		if shown := im.sample(h, text, secrets); !slices.Contains(all, shown) {
@@ -453,8 +483,8 @@ func (im *Import) samples(h *heading, secrets bool) (all []string) {
 	return all
 }
 
-// sample returns a value as it may be shown. Nine digits in an unknown column,
-// or in a sheet with Social Security numbers, may be one.
+// sample returns a value in a form that may be shown. Nine digits may be a Social Security number
+// if the column is unknown or the sheet has Social Security numbers.
 func (im *Import) sample(h *heading, text string, secrets bool) string {
 	if h.isSecret() {
 		return filing.MaskSSN(text)
@@ -467,17 +497,23 @@ func (im *Import) sample(h *heading, text string, secrets bool) string {
 	return shorten(h.hiding().hide(h.text, text))
 }
 
-// ColumnInfo describes a column that another can be mapped to.
+// ColumnInfo describes a column to which another column can be mapped.
 type ColumnInfo struct {
-	Name     string // "Filing State"
-	About    string // one or two sentences for the person who fills it in
-	Example  string // empty for none
-	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Charges", "Officer 1" …
-	Required bool   // every row needs it; of the columns of the user, one
+	// Name is the header, such as "Filing State".
+	Name string
+	// About is one or two sentences for the person who fills in the column.
+	About string
+	// Example may be empty.
+	Example string
+	// Group is "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Charges", "Officer 1" …
+	Group string
+	// Required reports whether every row needs the column. Of the columns of the user, one is
+	// enough.
+	Required bool
 }
 
-// ColumnsOf lists the columns that a product uses, by group. For an empty
-// product it lists all.
+// ColumnsOf lists the columns that a product uses, by group. For an empty product it lists all
+// columns.
 func ColumnsOf(p filing.Product) []ColumnInfo {
 	var all []ColumnInfo
 	for id := range columnID(len(columns)) {

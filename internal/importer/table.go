@@ -8,9 +8,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// leaveOutOthers takes the columns for those of another table that a blank column
-// divides from the list: a legend of states and fees beside it. The list has the most
-// known columns. What the options map by its header stays.
+// leaveOutOthers removes the columns of another table that a blank column separates from the list,
+// such as a legend of states and fees. The list is the table with the most known columns. Columns
+// that the options map by their headers stay.
 func (l *layout) leaveOutOthers(rows []sheet.Row) {
 	type span struct{ from, to, known int }
 	var list, at span
@@ -65,15 +65,17 @@ func (l *layout) noteOutside() []string {
 type section struct {
 	row  int
 	text string
-	rows int // that follow it
+	// rows is the number of rows that follow it.
+	rows int
 }
 
-// enterSection takes in a row of the table: a heading that speaks against filing begins
-// a section, and a short one of another kind, after rows of companies, ends it.
+// enterSection updates the section with a row of the table. A heading that speaks against filing
+// begins a section. A short heading of another kind, after rows of companies, ends it.
 func (c *checker) enterSection(isHeading bool) {
 	s := &c.section
 	if c.row.Number <= c.lastRow {
-		*s = section{} // the sheet is read again
+		// The sheet is read again.
+		*s = section{}
 	}
 	c.lastRow = c.row.Number
 	if !isHeading {
@@ -94,7 +96,7 @@ func (c *checker) enterSection(isHeading bool) {
 	}
 }
 
-// maxSection is the length of the longest text that ends a section. A longer one is a note.
+// maxSection is the length of the longest text that ends a section. A longer text is a note.
 const maxSection = 40
 
 // speaks reports whether a heading speaks against filing.
@@ -102,8 +104,8 @@ func (c *checker) speaks(heading string) bool {
 	return noteRemark.judge(headingColumn, heading, c.year) != passes
 }
 
-// isHeading reports whether the row is a heading that speaks against filing although
-// further cells are filled: none of them could be of an order.
+// isHeading reports whether the row is a heading that speaks against filing. The row may have
+// further cells if none of them can belong to an order.
 func (c *checker) isHeading(first int) bool {
 	for b, cell := range c.im.mapping.over(c.row.Cells) {
 		if is := valueTest(b.id); is != nil && b.index != first && b.kind != nameKind && is(cell.Text) {

@@ -9,12 +9,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// exampleCompany is the company of a template's example row, which is never
-// filed.
+// exampleCompany is the company of a template's example row, which is never filed.
 const exampleCompany = "comp_EXAMPLE"
 
-// exampleName is the legal name in a template's example row if the company is
-// to be formed.
+// exampleName is the legal name in a template's example row if the row forms the company.
 const exampleName = "EXAMPLE COMPANY LLC"
 
 const isExample = "the example row of the template, not a filing"
@@ -23,10 +21,14 @@ const isExample = "the example row of the template, not a filing"
 type template struct {
 	sheet   string
 	columns []columnID
-	needed  []columnID          // of each row
-	empty   []columnID          // in the example row
-	says    map[columnID]string // in the example row, in place of the column's own example
-	hints   []string            // above the table of columns
+	// needed are the columns that each row needs.
+	needed []columnID
+	// empty are the columns that are empty in the example row.
+	empty []columnID
+	// says replaces the columns' examples in the example row.
+	says map[columnID]string
+	// hints are shown above the table of columns.
+	hints []string
 }
 
 // templates are the templates by product.
@@ -133,7 +135,8 @@ var templates = map[filing.Product]template{
 	},
 }
 
-// einAlways are the columns that every EIN application needs, and einDetails all of it.
+// einAlways are the columns that every EIN application needs. einDetails are all columns of an
+// application.
 var (
 	einAlways = []columnID{
 		businessCategory, businessPurpose, applicationReason, vehicle55kPounds, gamblingWagering, fileForm720,
@@ -165,9 +168,8 @@ func Templates() []filing.Product {
 		func(p filing.Product) bool { _, ok := templates[p]; return !ok })
 }
 
-// WriteTemplate writes the empty workbook of a product: its columns with
-// drop-downs, an example row that is never filed, and a sheet that explains the
-// columns.
+// WriteTemplate writes the empty workbook of a product. It has the product's columns with
+// drop-downs, an example row that is never filed, and a sheet that explains the columns.
 func WriteTemplate(product filing.Product, path string) error {
 	t, ok := templates[product]
 	if !ok {
@@ -198,7 +200,8 @@ func (t *template) example(id columnID) sheet.OutCell {
 	case slices.Contains(t.empty, id):
 		return sheet.OutCell{}
 	case id == orderAgent && !slices.Contains(t.columns, agentCompanyName):
-		return sheet.Str(yes).WithStyle(sheet.StyleGrey) // nothing else is ordered in this sheet
+		// The row of this sheet orders no other product.
+		return sheet.Str(yes).WithStyle(sheet.StyleGrey)
 	}
 	return sheet.Str(columns[id].example).WithStyle(sheet.StyleGrey)
 }
@@ -234,7 +237,7 @@ func (t *template) writeForm(book *sheet.Workbook) error {
 	return s.Row(example...)
 }
 
-// when says which rows need a column.
+// when describes the rows that need a column.
 func (t *template) when(id columnID) string {
 	switch c := &columns[id]; {
 	case slices.Contains(t.needed, id):
@@ -255,8 +258,8 @@ func (t *template) when(id columnID) string {
 	return "if known"
 }
 
-// writeColumns explains the columns. So that it is not taken for a sheet of
-// filings, its first row has no header of one.
+// writeColumns explains the columns. Its first row has no header of a sheet of filings, so that it
+// is not read as one.
 func (t *template) writeColumns(book *sheet.Workbook) error {
 	s, err := book.Sheet("How to fill in", sheet.SheetOptions{Widths: []float64{28, 12, 70, 34}, TabColor: "7F7F7F"})
 	if err != nil {

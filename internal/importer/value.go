@@ -15,11 +15,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// readCell turns a cell into the value that an order carries, or adds a
-// problem. The value of an empty cell, and of one with a problem, is empty.
+// readCell returns the value of a cell for an order, or adds a problem. The value of an empty cell
+// or of a cell with a problem is empty.
 //
-// It runs for every cell of a file with a million rows: a value that needs no
-// change is not copied.
+// It runs for every cell of a file with a million rows, so a value that needs no change is not
+// copied.
 func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 	switch cell.Kind {
 	case sheet.Blank:
@@ -53,7 +53,8 @@ func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 	case cell.Strike == sheet.PartStruck:
 		c.addWarning(b, text, "cell.struck-part",
 			fmt.Sprintf("the struck-through text in the cell is left out: the row is filed with %q", text))
-	case !c.row.struck: // otherwise the row has a warning
+	// A row that is struck through as a whole has a warning already.
+	case !c.row.struck:
 		c.addWarning(b, text, "cell.struck",
 			"the cell is struck through, but the row is filed with it: correct the cell, or remove the strikethrough")
 	}
@@ -116,8 +117,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isErrorText recognizes the errors of spreadsheet programs, which are text in
-// a CSV.
+// isErrorText reports whether a text is an error of a spreadsheet program. In a CSV, errors are
+// text.
 func isErrorText(s string) bool {
 	switch s {
 	case "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!":
@@ -130,9 +131,9 @@ func isErrorText(s string) bool {
 var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ",
 	"\u202f", " ")
 
-// readText makes typographic quotation marks plain, as in the states' forms. A
-// text with lost letters is an error; one whose letters only look wrong is a
-// warning with the likely original.
+// readText replaces typographic quotation marks by the plain ones in the states' forms. A text with
+// lost letters is an error. A text with letters that only look wrong is a warning with the likely
+// original.
 func (c *checker) readText(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
 		c.addProblem(b, text, severityOf(b), "text.lost-letters",
@@ -159,8 +160,8 @@ func severityOf(b *binding) Severity {
 	return Error
 }
 
-// repairEncoding returns the original of a text that was UTF-8 and was read in
-// another encoding, once or several times: "CafÃ©" was "Café".
+// repairEncoding returns the original of a UTF-8 text that was read in another encoding, once or
+// several times. "CafÃ©" was "Café".
 func repairEncoding(text string) (was string, ok bool) {
 	was = text
 	for range 3 {
@@ -179,8 +180,8 @@ func repairEncoding(text string) (was string, ok bool) {
 	return was, was != text
 }
 
-// isUnusual reports whether a character is rare in names and addresses here, so
-// that "CAFÉ’S" is not taken for damaged text.
+// isUnusual reports whether a character is rare in American names and addresses. "CAFÉ’S" is
+// thereby not taken for damaged text.
 func isUnusual(r rune) bool {
 	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
 }
@@ -197,9 +198,8 @@ func (c *checker) readState(b *binding, text string) string {
 	return string(state)
 }
 
-// readYear accepts four digits, also as "2026.0", FY2026 or '2026. A date is a
-// year if its cell shows the year alone, or if the year was typed into a cell
-// with a date format.
+// readYear accepts four digits, also as "2026.0", FY2026 or '2026. A date is a year if its cell
+// shows only the year, or if the year was entered in a cell with a date format.
 func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	if cell.Kind == sheet.Date {
 		if year, ok := yearOf(cell); ok {
@@ -236,7 +236,7 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// narrowDigit makes the wide digits of East Asian keyboards plain.
+// narrowDigit replaces the wide digits of East Asian keyboards by plain digits.
 func narrowDigit(r rune) rune {
 	if r >= '０' && r <= '９' {
 		return r - '０' + '0'
@@ -244,16 +244,17 @@ func narrowDigit(r rune) rune {
 	return r
 }
 
-// yearOf returns the year that a cell with a date means: of a date shown as a
-// year alone, or of the day with the year as its serial number, which is stored
-// when 2026 is typed into a cell with a date format.
+// yearOf returns the year in a cell with a date. It is the year of a date that is shown as a year.
+// It is also the serial number of a day, because a spreadsheet program stores such a day if a
+// person enters 2026 in a cell with a date format.
 func yearOf(cell sheet.Cell) (string, bool) {
 	day, err := time.Parse(time.DateOnly, cell.Text)
 	if err != nil {
 		return "", false
 	}
 	serial := int(day.Sub(time.Date(1899, time.December, 30, 0, 0, 0, 0, time.UTC)) / (24 * time.Hour))
-	const days1904 = 1462 // by which the day system of 1904 runs behind
+	// days1904 is how many days the system of 1904 is behind.
+	const days1904 = 1462
 	for _, year := range []int{serial, serial - days1904} {
 		if year >= 1990 && year <= 2100 {
 			return strconv.Itoa(year), true
@@ -277,7 +278,7 @@ const (
 	no  = "no"
 )
 
-// yesNo reads a word in lower case for yes or no; "" for any other.
+// yesNo reads a word in lower case as yes or no. It returns an empty text for any other word.
 func yesNo(word string) string {
 	switch word {
 	case "yes", "y", "true", "t", "1", "x", "✓", "✔":
@@ -307,8 +308,8 @@ func (c *checker) readBool(b *binding, text string) string {
 	return ""
 }
 
-// dateForms are the forms of dates in text. Day and month are never guessed:
-// with slashes it is the US order, otherwise the month is a word.
+// dateForms are the forms of dates in text. Day and month are never guessed. A date with slashes
+// has the US order, and in the other forms the month is a word.
 var dateForms = []string{
 	"2006-01-02", "2006/1/2", "2006-1-2", "1/2/2006", "1-2-2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006",
 	"January 2 2006",
@@ -356,11 +357,11 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// shortYearForms are the forms of dates whose years have two digits.
+// shortYearForms are the forms of dates with a year of two digits.
 var shortYearForms = []string{"1/2/06", "2-Jan-06", "2 Jan 06", "Jan 2, 06", "Jan 2 06", "1-2-06"}
 
-// shortYear reads a two-digit year as Excel does: 00 to 29 are 2000 to 2029, 30
-// to 99 are 1930 to 1999.
+// shortYear reads a two-digit year like Excel. 00 to 29 are 2000 to 2029, and 30 to 99 are 1930 to
+// 1999.
 func shortYear(text string) (time.Time, bool) {
 	day, ok := dayIn(text, shortYearForms...)
 	year := 2000 + day.Year()%100
@@ -371,7 +372,7 @@ func shortYear(text string) (time.Time, bool) {
 	return moved, ok && moved.Day() == day.Day()
 }
 
-// dayFirst reads a date that can only have the day before the month: 13/02/2019.
+// dayFirst reads a date whose first number can only be the day, such as 13/02/2019.
 func dayFirst(text string) (time.Time, bool) {
 	day, ok := dayIn(text, "2/1/2006", "2-1-2006", "2.1.2006")
 	return day, ok && day.Day() > 12 && day.Year() >= 1000
@@ -383,7 +384,7 @@ func isEitherWay(text string) bool {
 	return ok && day.Day() <= 12 && day.Day() != int(day.Month())
 }
 
-// dayIn reads a day in the first of some forms that the text has.
+// dayIn reads a day in the first form that the text has.
 func dayIn(text string, forms ...string) (day time.Time, ok bool) {
 	for _, form := range forms {
 		if day, err := time.Parse(form, text); err == nil {
@@ -393,8 +394,8 @@ func dayIn(text string, forms ...string) (day time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// otherEntityTypes are kinds of companies for which the filing service does not
-// file, by folded name. Source: spec section 2, entityType.
+// otherEntityTypes are kinds of companies for which the filing service does not file, by folded
+// name. Source: spec section 2, entityType.
 var otherEntityTypes = map[string]string{
 	"lp": "a limited partnership", "limitedpartnership": "a limited partnership",
 	"lllp": "a limited liability limited partnership",
@@ -456,7 +457,7 @@ func (c *column) choose(text string) (string, bool) {
 	return choice, ok
 }
 
-// canonical returns the choice that a text means, or the text.
+// canonical returns the choice that a text means. By default it returns the text.
 func (c *column) canonical(text string) string {
 	if choice, ok := c.choose(text); ok {
 		return choice
@@ -464,8 +465,8 @@ func (c *column) canonical(text string) string {
 	return text
 }
 
-// monthOf returns the month of a fiscal year end that is given as a day:
-// "12/31", or a cell with a date.
+// monthOf returns the month of a fiscal year end that is given as a day, such as "12/31" or a cell
+// with a date.
 func monthOf(cell sheet.Cell, text string) (string, bool) {
 	if cell.Kind == sheet.Date && len(text) >= len(time.DateOnly) {
 		day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
@@ -475,7 +476,7 @@ func monthOf(cell sheet.Cell, text string) (string, bool) {
 	return day.Month().String(), err == nil
 }
 
-// countries are names of countries with their codes.
+// countries maps names of countries to their codes.
 var countries = map[string]string{
 	"usa": "US", "unitedstates": "US", "unitedstatesofamerica": "US", "america": "US", "canada": "CA", "mexico": "MX",
 	"unitedkingdom": "GB", "uk": "GB", "greatbritain": "GB", "england": "GB", "germany": "DE", "france": "FR",
@@ -505,8 +506,7 @@ func (c *checker) readCount(b *binding, text string) string {
 	return ""
 }
 
-// readSSN accepts nine digits, with dashes or without. Its messages do not
-// contain the number.
+// readSSN accepts nine digits, with or without dashes. Its messages do not contain the number.
 func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '‐' || r == '‑' || r == '‒' || r == '–' {
@@ -528,8 +528,7 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// readEmail accepts one plain address, and suggests it if it is inside other
-// text.
+// readEmail accepts one plain address. It suggests an address that is part of a longer text.
 func (c *checker) readEmail(b *binding, text string) string {
 	if filing.IsEmail(text) && !hasMailto(text) {
 		return text
@@ -546,7 +545,7 @@ func (c *checker) readEmail(b *binding, text string) string {
 	return ""
 }
 
-// bareEmail takes the address out of "mailto:a@b.co" and "Ana <a@b.co>".
+// bareEmail extracts the address from "mailto:a@b.co" and "Ana <a@b.co>".
 func bareEmail(text string) string {
 	if hasMailto(text) {
 		text, _, _ = strings.Cut(text[len("mailto:"):], "?")
@@ -559,7 +558,7 @@ func bareEmail(text string) string {
 
 func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
 
-// maxPhones bounds how many phone numbers a checker caches.
+// maxPhones limits the number of phone numbers in a checker's cache.
 const maxPhones = 4096
 
 // readPhone returns a phone number in E.164. Ten bare digits are a US number.
@@ -567,7 +566,7 @@ func (c *checker) readPhone(b *binding, text string) string {
 	if number, ok := c.phones[text]; ok {
 		return number
 	}
-	// The library's own expressions take much longer than those of the usual US numbers.
+	// The library needs much more time than this expression for a usual US number.
 	number := ""
 	if us := usPhone.FindStringSubmatch(text); us != nil {
 		number = "+1" + us[1] + us[2] + us[3]
@@ -591,5 +590,5 @@ func (c *checker) readPhone(b *binding, text string) string {
 	return number
 }
 
-// usPhone matches the usual ways to write a US number.
+// usPhone matches the usual forms of a US number.
 var usPhone = regexp.MustCompile(`^(?:\+?1)?[ ().-]*([2-9]\d\d)[ ().-]*([2-9]\d\d)[ ().-]*(\d{4})[ ().-]*$`)

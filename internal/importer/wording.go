@@ -13,9 +13,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// headerWords returns the words of a header in lower case. "#" and what people
-// write for "number" at the end become the word number, so that "Entity #" differs
-// from "Entity" and equals "Entity No."; but "Officer #1" is "Officer 1".
+// headerWords returns the words of a header in lower case. "#" and abbreviations of "number" at the
+// end become the word number. "Entity #" thereby differs from "Entity" and equals "Entity No.",
+// while "Officer #1" is "Officer 1".
 func headerWords(text string) []string {
 	words := splitHeader(text[:min(len(text), maxHeader)])
 	last := len(words) - 1
@@ -50,8 +50,8 @@ func splitHeader(text string) []string {
 		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }
 
-// foldHeader folds a header. One without Latin letters or digits stays as it
-// is, so that --map can still name it.
+// foldHeader folds a header. A header without Latin letters or digits stays unchanged, so that
+// --map can still name it.
 func foldHeader(text string) string {
 	if folded := strings.Join(headerWords(text), ""); folded != "" {
 		return folded
@@ -59,17 +59,16 @@ func foldHeader(text string) string {
 	return strings.ToLower(strings.TrimSpace(text[:min(len(text), maxHeader)]))
 }
 
-// maxHeader is how many bytes of a header count. A longer text is not a header.
+// maxHeader is the maximal length of a header in bytes. A longer text is not a header.
 const maxHeader = 500
 
-// isIdentifier reports whether a header is that of numbers or IDs: "Entity #"
-// is not the entity's name, and "Year No." is not a year.
+// isIdentifier reports whether a header names numbers or IDs. "Entity #" is not the entity's name,
+// and "Year No." is not a year.
 func isIdentifier(words []string) bool {
 	return len(words) > 0 && (words[len(words)-1] == "number" || words[len(words)-1] == "id")
 }
 
-// numbered are the kinds of columns whose values are numbers, so that "Phone #"
-// is the phone.
+// numbered are the kinds of columns whose values are numbers. "Phone #" is thereby the phone.
 var numbered = []kind{phoneKind, ssnKind, zipKind}
 
 // wordingOf finds the column that a header means.
@@ -88,9 +87,8 @@ func wordingOf(text string) (wording, bool) {
 	return w, false
 }
 
-// places are the words that distinguish one address, or one date, from another.
-// A header with one of them is never taken for a misspelling of a header with
-// another.
+// places are the words that distinguish one address, or one date, from another. A header with one
+// of them is never taken for a misspelling of a header with another one.
 var places = []string{"bill", "ship", "mail", "home", "deliver", "invoice", "remit", "principal", "agent", "officer",
 	"physical", "personal"}
 
@@ -106,9 +104,9 @@ type spelling struct {
 	wording
 }
 
-// isSlip reports whether a header may be a misspelling of a wording: nearly the
-// same words, as many of them, with the same first letter. A word more or less
-// makes it another column: "Responsible Party" is not "Responsible Party SSN".
+// isSlip reports whether a header may be a misspelling of a wording. It must have nearly the same
+// words, the same number of words and the same first letter. A header with one more word is another
+// column. "Responsible Party" is not "Responsible Party SSN".
 func (s *spelling) isSlip(words []string, folded string) bool {
 	switch {
 	case s.folded[0] != folded[0], isIdentifier(s.words) != isIdentifier(words), !samePlace(s.folded, folded):
@@ -125,21 +123,22 @@ func (s *spelling) isSlip(words []string, folded string) bool {
 	}
 	for _, word := range short {
 		if !slices.Contains(long, word) {
-			return true // words were run together
+			// The header has two words without a space between them.
+			return true
 		}
 	}
 	return false
 }
 
-// nearest finds the column with the closest wording of at least the given
-// strength.
+// nearest finds the column with the closest wording of at least the given strength.
 func nearest(text string, least strength) (columnID, bool) {
 	words := headerWords(text)
 	folded := strings.Join(words, "")
 	if len(folded) < 4 {
 		return none, false
 	}
-	best, bestDistance := none, 2 // more than a misspelling
+	// bestDistance begins above the distance of a misspelling.
+	best, bestDistance := none, 2
 	switch {
 	case len(folded) >= 12:
 		bestDistance = 4
@@ -180,8 +179,8 @@ func (l *layout) values(index int, rows []sheet.Row) iter.Seq[string] {
 	}
 }
 
-// fits reports whether at least half of a column's values can be values of the
-// given column. It is true for a column without values.
+// fits reports whether at least half of a column's values can be values of the given column. It is
+// true for a column without values.
 func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 	is := valueTest(id)
 	if is == nil {
@@ -195,7 +194,7 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 	return fit*2 >= filled
 }
 
-// all reports whether a column has values and a test holds for each.
+// all reports whether a column has values and all of them pass a test.
 func (l *layout) all(is func(string) bool, index int, rows []sheet.Row) bool {
 	filled := false
 	for text := range l.values(index, rows) {
@@ -206,8 +205,8 @@ func (l *layout) all(is func(string) bool, index int, rows []sheet.Row) bool {
 	return filled
 }
 
-// valueTest returns a function that recognizes values of a column; nil if any
-// text may be one.
+// valueTest returns a function that recognizes values of a column, or nil if any text may be a
+// value.
 func valueTest(id columnID) func(string) bool {
 	switch columns[id].kind {
 	case companyKind:
@@ -232,8 +231,8 @@ func valueTest(id columnID) func(string) bool {
 	return nil
 }
 
-// isNumber reports whether a text has digits and no letters: a client number
-// rather than a name.
+// isNumber reports whether a text has digits and no letters. Such a text is a client number and not
+// a name.
 func isNumber(s string) bool {
 	digits := false
 	for _, r := range s {
