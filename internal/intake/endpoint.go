@@ -6,11 +6,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// EndpointWarning warns that the filing service will not report on orders placed
-// now. It is empty where a webhook endpoint is known: one that was registered or
-// added here, one whose signing secret the environment has, or one from which
-// events came. Assumption: there is no way to ask the service. Source: spec section 6
-// (register endpoints before ordering); section 1 (nothing can be polled).
+// EndpointWarning returns a warning if the filing service cannot report on orders that are placed
+// now. It returns an empty text if a webhook endpoint is known. An endpoint is known if it was
+// registered or added here, if the environment has its signing secret, or if events have arrived
+// from it.
+//
+// Assumption: the service cannot be asked for its endpoints. Source: spec sections 6 (register
+// endpoints before ordering) and 1 (nothing can be polled).
 func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (string, error) {
 	if secretSet {
 		return "", nil

@@ -1,6 +1,6 @@
-// Package intake is the one way from a spreadsheet to a submitted batch: its rows are recorded,
-// its companies are looked up and compared, its orders are quoted, and it is submitted. Commands,
-// the page and schedules share it. What a person is shown and asked on the way is theirs.
+// Package intake turns a spreadsheet into a submitted batch. It records the rows, looks up and
+// compares the companies, quotes the orders and submits the batch. Commands, the page and schedules
+// share it. Each of them has its own output and questions.
 package intake
 
 import (
@@ -19,23 +19,31 @@ import (
 // importPoll is how often Record checks whether another process has recorded the spreadsheet.
 const importPoll = 200 * time.Millisecond
 
-// Recording says how a spreadsheet is recorded.
+// Recording has the options of Record.
 type Recording struct {
-	By       string          // the person or process that asks
-	Counted  func(rows int)  // is told how many rows are recorded; may be nil
-	Waiting  func(err error) // is told once that another process records the same; may be nil
-	Patience time.Duration   // how long to wait for that process; 0 for as long as it takes
+	// By is the person or process that asks.
+	By string
+	// Counted receives the number of recorded rows. May be nil.
+	Counted func(rows int)
+	// Waiting is called once if another process records the same spreadsheet. May be nil.
+	Waiting func(err error)
+	// Patience is how long to wait for that process. Zero is no limit.
+	Patience time.Duration
 }
 
-// Recorded is a spreadsheet that is in the ledger.
+// Recorded is a spreadsheet in the ledger.
 type Recorded struct {
-	Batch   string // its ID
-	Created bool   // by this call
-	Waited  bool   // another process was recording it, and may be at its quote
+	// Batch is the ID of the batch.
+	Batch string
+	// Created reports whether this call created the batch.
+	Created bool
+	// Waited reports whether another process was recording the spreadsheet. That process may be
+	// quoting it now.
+	Waited bool
 }
 
-// Record records the rows of a spreadsheet as a batch. Nothing of it is sent before it is
-// submitted. It returns ledger.ErrImporting if another process does not finish in time.
+// Record records the rows of a spreadsheet as a batch. No row is sent before the batch is
+// submitted. Record returns ledger.ErrImporting if another process does not finish in time.
 func Record(ctx context.Context, l *ledger.Ledger, im *importer.Import, o Recording) (r Recorded, err error) {
 	began := time.Now()
 	err = retry.Do(ctx, retry.Backoff{First: importPoll, Max: importPoll}, func() (final bool, err error) {
@@ -67,32 +75,42 @@ func (c *counter) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 	return err
 }
 
-// Quoting is how a batch is quoted.
+// Quoting has the dependencies and options of a quote.
 type Quoting struct {
 	Ledger *ledger.Ledger
 	Prices pricing.Source
 
-	Records     jobs.Records  // what the filing service has of companies and users; nil to compare none
-	Throttle    jobs.Throttle // nil for none
-	Concurrency int           // look-ups at once
-	Accept      bool          // a person accepts the names that the filing service has
-	Secret      bool          // a webhook's signing secret is set: its events are expected
+	// Records reads the users and companies of the filing service. Nil disables the comparison.
+	Records jobs.Records
+	// Throttle may be nil.
+	Throttle jobs.Throttle
+	// Concurrency is the number of parallel look-ups.
+	Concurrency int
+	// Accept reports whether a person accepts the names that the filing service has.
+	Accept bool
+	// Secret reports whether the signing secret of a webhook is set. Events are expected then.
+	Secret bool
 
-	LookedUp func(done, total int) // is told how many rows are looked up; may be nil
-	Priced   func()                // is called before the rows are priced; may be nil
+	// LookedUp receives the number of rows that are looked up. May be nil.
+	LookedUp func(done, total int)
+	// Priced is called before the rows are priced. May be nil.
+	Priced func()
 }
 
-// Quote is what a batch will cost, and what to know before it is approved.
+// Quote is the cost of a batch with the results of its review and the warnings to show before its
+// approval.
 type Quote struct {
 	pricing.BatchQuote
-	Review   jobs.Review
-	Plan     string // names these orders at this cost: see pricing.ApprovalHash
-	Endpoint string // the warning that no event will come; empty if one may
+	Review jobs.Review
+	// Plan identifies these orders at this cost. See pricing.ApprovalHash.
+	Plan string
+	// Endpoint is the result of EndpointWarning.
+	Endpoint string
 }
 
-// Quote looks up the companies of a batch, holds back the rows whose company differs from the
-// record that the filing service has of it, and quotes the others. Rows that cannot be looked up
-// now are compared before they are sent. A refused key is found before the first look-up.
+// Quote looks up the companies of a batch, holds back the rows whose company differs from its
+// record at the filing service, and quotes the other rows. A row that cannot be looked up now is
+// compared before it is sent. A refused key is noticed before the first look-up.
 func (o *Quoting) Quote(ctx context.Context, batch string) (q Quote, err error) {
 	f, err := o.Ledger.Figures(ctx, batch)
 	if err != nil {
@@ -128,9 +146,9 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 	return err
 }
 
-// RequestApproval has a batch that is about to be opened wait for approval if the policy of the
-// firm asks for a second person, or in any case with always. plan names what is to be approved;
-// it is empty if nothing is.
+// RequestApproval makes a batch wait for approval before it is opened, if the firm's policy
+// requires a second person or always is set. plan identifies the orders to approve. It is empty if
+// no approval is needed.
 func RequestApproval(ctx context.Context, l *ledger.Ledger, batch string, always bool) (plan string, err error) {
 	second, err := l.Approvals().NeedsSecond(ctx, batch)
 	if err != nil || !second && !always {
