@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Placeholder is what a text means that people and programs write into a cell
-// without a value.
+// Placeholder is the meaning of a cell text. People and programs write some texts into cells that
+// have no value.
 type Placeholder uint8
 
-// What a text means: a Value is no placeholder, Nothing means that the cell is empty,
-// and a StandIn that its value stands elsewhere or is not known yet.
+// The meanings. Value is a real value. Nothing means that the cell is empty. StandIn means that the
+// value is in another place or is not known yet.
 const (
 	Value Placeholder = iota
 	Nothing
 	StandIn
 )
 
-// placeholders are such texts for all columns: lower case, without spaces and
-// punctuation. Texts of punctuation alone follow from [PlaceholderOf].
+// placeholders lists the texts that are placeholders in all columns, in lower case and without
+// spaces and punctuation. [PlaceholderOf] recognizes texts of punctuation alone.
 var placeholders = WordTable(map[Placeholder]string{
 	Nothing: `null nil na none nan nat blank empty undefined notapplicable nothing novalue nodata`,
 	StandIn: `tbd tba tbc tbdlater pending unknown unk notknown unavailable notavailable notprovided notgiven
@@ -30,7 +30,7 @@ var placeholders = WordTable(map[Placeholder]string{
 		unchanged nochange`,
 })
 
-// WordTable makes a table of words from their lists.
+// WordTable returns a table that maps each word of the lists to its meaning.
 func WordTable[T comparable](lists map[T]string) map[string]T {
 	all := map[string]T{}
 	for meaning, list := range lists {
@@ -41,8 +41,9 @@ func WordTable[T comparable](lists map[T]string) map[string]T {
 	return all
 }
 
-// elsewhere matches what refers to another place: "Same as principal office", "Please see
-// the attached list"; and the fields of a form that were not filled in: "[Name]", "{{city}}".
+// elsewhere matches a reference to another place, such as "Same as principal office" or "Please see
+// the attached list". It also matches a form field that was not filled in, such as "[Name]" or
+// "{{city}}".
 var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same (as|addr\w*|street|city|name|info)|as per|` +
 	`(see|per|refer)( to)?( the)?( \w+)? (above|below|attach\w*|doc|docs|documents?|notes?|comments?|sheet|tab|list|` +
 	`file|page|other|row|column|cell|email|exhibit|schedule|previous|contract|agreement|website|records?|memo|` +
@@ -58,7 +59,7 @@ var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|l
 var zeroDay = regexp.MustCompile(`^(0000-00-00|0+/0+/0+|0?1/0?0/(19)?00|0-Jan-(19)?00|1900-01-00|1899-12-3[01]|` +
 	`12/30/1899)([ T]|$)`)
 
-// maxPlaceholder is the length of the longest text that may be a placeholder.
+// PlaceholderOf returns the meaning of a cell text.
 const maxPlaceholder = 60
 
 // PlaceholderOf recognizes placeholders.
@@ -110,7 +111,7 @@ func PlaceholderOf(text string) Placeholder {
 	return Value
 }
 
-// punctuation tells what a text without letters and digits means.
+// punctuation returns the meaning of a text without letters and digits.
 func punctuation(text string) Placeholder {
 	switch {
 	case strings.Trim(text, "-–—―−….,_$()[]<> ") == "":
@@ -121,7 +122,7 @@ func punctuation(text string) Placeholder {
 	return Value
 }
 
-// IsZero recognizes what a formula shows that refers to a blank cell.
+// IsZero reports whether a text is the zero that a formula shows if it refers to a blank cell.
 func IsZero(text string) bool {
 	if text == "" || len(text) > 8 || !strings.Contains(text, "0") {
 		return false

@@ -19,8 +19,8 @@ func Number(n int) string {
 	return s
 }
 
-// Count writes a number and its noun: "1 row", "1,200 rows". The plural takes
-// an s; CountOf is for other nouns.
+// Count writes a number and its noun: "1 row", "1,200 rows". The plural is the noun with an s.
+// CountOf takes any plural.
 func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
 
 // CountOf writes a number and its noun in the singular or the plural:
@@ -54,11 +54,12 @@ func FirstOf(words []string, limit int) string {
 	return fmt.Sprintf("%s, and %s more", strings.Join(words[:limit], ", "), Number(len(words)-limit))
 }
 
-// Shorten cuts a string to at most limit characters; the last one is then an
+// Shorten cuts a string to at most limit characters. The last character of a shortened string is an
 // ellipsis.
 func Shorten(s string, limit int) string {
 	count := 0
-	end := 0 // where the last character that stays ends, beside an ellipsis
+	// end is the byte offset at which a shortened string ends, before the ellipsis.
+	end := 0
 	for i := range s {
 		if count == limit-1 {
 			end = i
@@ -70,8 +71,8 @@ func Shorten(s string, limit int) string {
 	return s
 }
 
-// Line makes one line of a foreign string: each white space is a blank, and
-// characters that steer a terminal or turn the direction of a text are gone.
+// Line returns a foreign string as one line. Each white space becomes a blank. Characters that
+// control a terminal or change the direction of a text are removed.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -84,7 +85,7 @@ func Line(s string) string {
 	}, s)
 }
 
-// Capital begins a text with a capital.
+// Capital makes the first letter of a text a capital.
 func Capital(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
@@ -102,14 +103,14 @@ type Examples struct {
 // MaxExamples is how many names Examples keeps.
 const MaxExamples = 20
 
-// Add counts one more.
+// Add counts one more thing and keeps its name.
 func (e *Examples) Add(name string) {
 	if e.Count++; len(e.Names) < MaxExamples {
 		e.Names = append(e.Names, name)
 	}
 }
 
-// Summary lists the names, and says how many more there are.
+// Summary lists the kept names and the number of further ones.
 func (e Examples) Summary() string {
 	list := strings.Join(e.Names, "; ")
 	if more := e.Count - len(e.Names); more > 0 {
