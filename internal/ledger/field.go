@@ -2,17 +2,18 @@ package ledger
 
 import "strings"
 
-// field is one column of a record: its name, and its value as both databases
-// keep it, or the place that holds the value. text, number and flag make it of a
-// value, textAt, numberAt and flagAt of a place, so that its SQL type follows
-// from the type of its Go value.
+// field is one column of a record. It has the column's name and either its value, in the form that
+// both databases store, or a pointer to its value. Use text, number and flag for a value, and
+// textAt, numberAt and flagAt for a pointer. The SQL type of the column follows from the Go type of
+// the value.
 type field struct {
 	name string
-	v    any // a string, an int64 or a binding
+	// v is a string, an int64 or a binding.
+	v any
 }
 
-// record is one line of the table v of a statement. All records of a statement
-// name the same fields in the same order.
+// record is one line of the table v of a statement. All records of a statement name the same fields
+// in the same order.
 type record []field
 
 type integer interface {
@@ -23,14 +24,16 @@ func text[T ~string](name string, v T) field { return field{name, string(v)} }
 
 func number[T integer](name string, v T) field { return field{name, int64(v)} }
 
-// flag is a boolean, which both databases keep as 0 or 1.
+// flag returns the field of a boolean, which both databases store as 0 or 1.
 func flag(name string, v bool) field { return field{name, boolInt(v)} }
 
-// binding binds a field to where it is read to and written from. It is one
-// pointer, so that a field of it costs no allocation.
+// binding is a pointer to a field's value, which is read and written through it. It is a single
+// pointer, so that storing it in a field does not allocate.
 type binding interface {
-	value() any  // a string or an int64
-	target() any // the pointer, for a scan
+	// value returns the value as a string or an int64.
+	value() any
+	// target returns the pointer for a scan.
+	target() any
 }
 
 type (
@@ -53,7 +56,7 @@ func numberAt[T integer](name string, at *T) field { return field{name, boundNum
 
 func flagAt(name string, at *bool) field { return field{name, boundFlag{at}} }
 
-// value is the field's value: a string or an int64.
+// value returns the field's value, a string or an int64.
 func (f field) value() any {
 	if p, ok := f.v.(binding); ok {
 		return p.value()
@@ -73,7 +76,7 @@ func (f field) sqlType() string {
 	return "bigint"
 }
 
-// names lists the names with a prefix each, as a SELECT has them.
+// names lists the column names, each with the prefix, for a SELECT.
 func (r record) names(prefix string) string {
 	var b strings.Builder
 	for i, f := range r {
@@ -86,7 +89,7 @@ func (r record) names(prefix string) string {
 	return b.String()
 }
 
-// assignments sets every column but the first, which is the key, to that of v.
+// assignments sets every column except the first, which is the key, to the column of v.
 func (r record) assignments() string {
 	var b strings.Builder
 	for i, f := range r[1:] {
@@ -98,7 +101,7 @@ func (r record) assignments() string {
 	return b.String()
 }
 
-// appendValues appends the arguments of a statement over this record alone.
+// appendValues appends the arguments of a statement that has this record only.
 func (r record) appendValues(args []any) []any {
 	for _, f := range r {
 		args = append(args, f.value())
@@ -106,7 +109,7 @@ func (r record) appendValues(args []any) []any {
 	return args
 }
 
-// targets are where a scan of the fields puts them, and the others after them.
+// targets returns the scan targets of the fields, followed by others.
 func (r record) targets(others ...any) []any {
 	all := make([]any, len(r), len(r)+len(others))
 	for i, f := range r {
@@ -115,8 +118,8 @@ func (r record) targets(others ...any) []any {
 	return append(all, others...)
 }
 
-// arrays returns the records as one array per column. It panics if a record does not have
-// the fields of the first.
+// arrays returns the records as one array per column. It panics if a record does not have the
+// fields of the first.
 func arrays(records []record) []any {
 	all := make([]any, len(records[0]))
 	for i, f := range records[0] {
@@ -129,7 +132,7 @@ func arrays(records []record) []any {
 	return all
 }
 
-// column is the values of one field of all records.
+// column returns the values of one field of all records.
 func column[T string | int64](records []record, field int) []T {
 	values := make([]T, len(records))
 	for i, r := range records {

@@ -10,39 +10,40 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Figures are the rows of a batch and their money, summed up. The commands, the page, the
+// Figures are the sums over the rows of a batch and their money. The commands, the page, the
 // results, the notifications and the metrics all show these sums.
 type Figures struct {
 	Counts Counts
 
-	// Spent was charged, also to rows that are uncertain, rejected or canceled.
+	// Spent is the charged amount, including rows that are uncertain, rejected or canceled.
 	Spent money.Cost
-	// Reserved is for orders that were sent and not confirmed.
+	// Reserved is the amount for orders that were sent and are not confirmed.
 	Reserved money.Cost
-	// Needed is what ready rows cost beyond what is reserved for them.
+	// Needed is the cost of the ready rows beyond their reservations.
 	Needed money.Cost
 
-	// Orders are the ready rows that order something: the others were bought before.
+	// Orders counts the ready rows that order something. Everything in the other ready rows was
+	// bought before.
 	Orders int
-	// Later are the ready rows that are tried again, the first of them at NextDue.
+	// Later counts the ready rows whose next attempt is not due yet. NextDue is when the first is.
 	Later   int
 	NextDue time.Time
-	// Short, Increased and Behind are the ready rows that wait for funds, for an approval
-	// of their cost, and for the result of another row that orders the same.
+	// Short, Increased and Behind count the ready rows that wait for funds, for an approval of
+	// their cost, and for the result of another row with the same order.
 	Short, Increased, Behind int
-	// HeldBack are the invalid rows that differ from the filing service's record.
+	// HeldBack counts the invalid rows that differ from the filing service's record.
 	HeldBack int
 	// Changed is when a row last changed.
 	Changed time.Time
 }
 
-// Left counts the rows without a result: they are ready, or being placed.
+// Left counts the rows without a result, which are ready or being placed.
 func (f *Figures) Left() int { return f.Counts[filing.Ready] + f.Counts[filing.Placing] }
 
-// Waiting counts the ready rows that wait for more than their time.
+// Waiting counts the ready rows that wait for funds, an approval or another row.
 func (f *Figures) Waiting() int { return f.Short + f.Increased + f.Behind }
 
-// Cost is what the batch costs in all: spent, reserved and needed.
+// Cost returns the total cost of the batch: spent, reserved and needed.
 func (f *Figures) Cost() (money.Cost, error) {
 	sum, err := f.Spent.Plus(f.Reserved)
 	if err != nil {
@@ -51,8 +52,8 @@ func (f *Figures) Cost() (money.Cost, error) {
 	return sum.Plus(f.Needed)
 }
 
-// selectFigures sums rows up by their result and by what they wait for. It takes the table
-// or view that they are in.
+// selectFigures sums rows by their result and by the reason they wait. The table or view of the
+// rows is inserted.
 const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
 			WHEN waits <> '' OR result <> 'ready' OR due <= $1 THEN waits ELSE 'later' END AS reason,
 		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
@@ -66,13 +67,13 @@ const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `
 	WHERE batch = $2
 	GROUP BY 1, 2`
 
-// Figures sums the rows of a batch up. Those that were corrected count as skipped.
+// Figures returns the sums over the rows of a batch. Corrected rows count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	return l.figures(ctx, l.read, `rows`, batch)
 }
 
-// ResultFigures sums a batch up as its results show it, with the corrected rows: sums over
-// several batches count those twice.
+// ResultFigures returns the sums over the results of a batch, which include corrected rows. Sums
+// over several batches count corrected rows twice.
 func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, error) {
 	return l.figures(ctx, l.read, `result_rows`, batch)
 }
@@ -119,14 +120,14 @@ func (db *database) figures(ctx context.Context, q querier, from, batch string) 
 	return f, err
 }
 
-// Counts tells how many rows of a batch are in each state.
+// Counts returns the number of rows of a batch in each state.
 func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 	f, err := l.Figures(ctx, batch)
 	return f.Counts, err
 }
 
-// WaitsForMoving reports whether a row of the batch waits for the result of a row that
-// is being placed, or will be by the batch itself.
+// WaitsForMoving reports whether a row of the batch waits for a row that is being placed or that
+// the batch itself will place.
 func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
 		FROM rows r JOIN purchases p ON p.key = substr(r.waits, 5) JOIN rows h ON h.id = p.row
@@ -136,15 +137,20 @@ func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, 
 	return waits, wrap("look for the rows that batch "+batch+" waits for", err)
 }
 
-// Filings are what became of the orders of a batch since they were placed.
+// Filings are the states of a batch's orders since they were placed.
 type Filings struct {
-	Statuses   map[string]int // of placed rows, in the filing service's words; "" if no event came
-	Exceptions int            // rows with a filing that stands still
+	// Statuses counts the filings of placed rows by status, in the filing service's words. The
+	// status is empty if no event arrived.
+	Statuses map[string]int
+	// Exceptions counts the rows with a filing that needs a correction before it can go on.
+	Exceptions int
 	Documents  int
-	Uncovered  int // rows that were not ordered because of a subscription that lapsed since
+	// Uncovered counts the rows that were not ordered because of a subscription that has lapsed
+	// since.
+	Uncovered int
 }
 
-// Total is the number of filings of placed rows.
+// Total returns the number of filings of placed rows.
 func (f *Filings) Total() (n int) {
 	for _, of := range f.Statuses {
 		n += of
@@ -152,8 +158,8 @@ func (f *Filings) Total() (n int) {
 	return n
 }
 
-// Filings sums up the reported states of the orders of a batch. The appointment
-// of an agent is no filing and is not among them.
+// Filings sums the reported states of a batch's orders. The appointment of an agent is not a filing
+// and is left out.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
 	statuses, err := list[struct {

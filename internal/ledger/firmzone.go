@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// FirmZone returns the firm's time zone; "" if none is chosen.
+// FirmZone returns the firm's time zone, or an empty string if none is chosen.
 func (l Schedules) FirmZone(ctx context.Context) (string, error) {
 	var zone string
 	err := l.read.QueryRowContext(ctx, `SELECT zone FROM firm_zone WHERE id = 1`).Scan(&zone)

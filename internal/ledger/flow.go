@@ -6,27 +6,30 @@ import (
 	"time"
 )
 
-// ErrFlow is returned for a flow that is not ours, or too old.
+// ErrFlow is returned for a flow that did not begin here or has expired.
 var ErrFlow = errors.New("it took too long: start again")
 
-// FlowKind is what a flow is the first half of.
+// FlowKind is the kind of a sign-in or enrollment in progress.
 type FlowKind string
 
 // The kinds of flows.
 const (
-	FlowProvider FlowKind = "provider" // the browser was sent to the sign-in provider
-	FlowPasskey  FlowKind = "passkey"  // a challenge to sign in by a passkey
-	FlowEnroll   FlowKind = "enroll"   // a challenge to add a passkey
+	// FlowProvider is a redirect of the browser to the sign-in provider.
+	FlowProvider FlowKind = "provider"
+	// FlowPasskey is a challenge to sign in with a passkey.
+	FlowPasskey FlowKind = "passkey"
+	// FlowEnroll is a challenge to add a passkey.
+	FlowEnroll FlowKind = "enroll"
 )
 
-// flow is the state between the two halves of a sign-in or an enrollment. The
-// browser keeps it, sealed: strangers begin flows, so the ledger stores none.
+// flow is the state between the two halves of a sign-in or an enrollment. The browser stores it
+// sealed. The ledger stores none, because strangers can begin flows.
 type flow struct {
 	Data string
 	Ends int64
 }
 
-// SealFlow seals the state of a flow for the browser to bring back within life.
+// SealFlow seals the state of a flow. The browser has to return it within life.
 func (l Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (sealed string, err error) {
 	content, err := json.Marshal(flow{data, toMillis(l.now().Add(life))})
 	if err != nil {
@@ -35,7 +38,7 @@ func (l Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (seal
 	return l.sealText("flow|"+string(kind), content)
 }
 
-// OpenFlow opens the state of a flow. It returns ErrFlow.
+// OpenFlow opens the state of a flow. It returns ErrFlow if the state is not ours or has expired.
 func (l Accounts) OpenFlow(kind FlowKind, sealed string) (data string, err error) {
 	content, err := l.openText("flow|"+string(kind), sealed)
 	var f flow

@@ -11,10 +11,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// groupWriter commits one group of transitions: it reads what they touch, lets
-// each decide in turn on what the ones before it left, and writes the sum in a
-// dozen statements whatever the size of the group. The control row is locked
-// throughout, so that nothing read here can change before the commit.
+// groupWriter commits one group of transitions. It reads the records that they touch, applies each
+// transition to the state that the previous ones left, and writes the sum in a dozen statements
+// regardless of the size of the group. It holds the lock on the control row throughout, so nothing
+// that it read can change before the commit.
 type groupWriter struct {
 	db  *database
 	ctx context.Context
@@ -22,32 +22,46 @@ type groupWriter struct {
 	c   *control
 	now int64
 
-	leased      bool
-	short       bool            // a row waits for funds
-	behind      bool            // a row waits for a key
-	sealed      bool            // a number is sealed
-	unknown     bool            // an event is of an order that no row owns yet
-	knownEvents map[string]bool // events that are there
+	leased bool
+	// short reports whether a row waits for funds.
+	short bool
+	// behind reports whether a row waits for a key.
+	behind bool
+	// sealed reports whether a Social Security number is sealed in the ledger.
+	sealed bool
+	// unknown reports whether an event names an order that no row has yet.
+	unknown bool
+	// knownEvents are the IDs of the events that the ledger already has.
+	knownEvents map[string]bool
 	rows        map[int64]*rowState
-	purchases   map[filing.Key][]*purchase // of all rows that have the key
-	covers      map[string][]*purchase
+	// purchases are all purchases of each key.
+	purchases map[filing.Key][]*purchase
+	covers    map[string][]*purchase
 
-	scratch  record // of the row that is read
-	changed  []*rowState
-	claims   []claimed
-	settled  []*purchase // that were bought, or turned out not to be
-	freed    []record
-	ended    []record
-	entries  []record
-	items    []record
-	ordered  []record // the order ids of items
-	named    []record // order ids for items that may be recorded without one
-	events   []record
-	facts    map[string][]*fact
-	decided  []record          // decisions on recorded attempts
-	removed  []record          // items to remove from rows
-	unreport []record          // rows whose state is reported again
-	orders   map[string]rowRef // whose the order ids of this group are
+	// scratch is a buffer for the row that is being read.
+	scratch record
+	changed []*rowState
+	claims  []claimed
+	// settled are the purchases that were bought or turned out not to be.
+	settled []*purchase
+	freed   []record
+	ended   []record
+	entries []record
+	items   []record
+	// ordered are the order IDs of items.
+	ordered []record
+	// named are order IDs for items that may be recorded without one.
+	named  []record
+	events []record
+	facts  map[string][]*fact
+	// decided are decisions on recorded attempts.
+	decided []record
+	// removed are items to remove from rows.
+	removed []record
+	// unreport are the rows whose state is reported again.
+	unreport []record
+	// orders maps the order IDs of this group to their rows.
+	orders map[string]rowRef
 }
 
 func (db *database) newGroupWriter(ctx context.Context, tx *sql.Tx, c *control, now int64) *groupWriter {
@@ -62,37 +76,47 @@ func (db *database) newGroupWriter(ctx context.Context, tx *sql.Tx, c *control, 
 
 // rowState is the part of a row that transitions read and change.
 type rowState struct {
-	id        int64
-	result    filing.Result
-	message   string
-	cost      money.Cost // of what is left to order, as far as known
-	reserved  money.Cents
-	spent     money.Cost
-	approved  money.Cost // in all; negative where no cost was approved
-	counted   int        // attempts that were sent
+	id      int64
+	result  filing.Result
+	message string
+	// cost is the known cost of the rest of the order.
+	cost     money.Cost
+	reserved money.Cents
+	spent    money.Cost
+	// approved is the approved total. It is negative if no cost was approved.
+	approved money.Cost
+	// counted counts the attempts that were sent.
+	counted   int
 	tries     int
 	uncertain bool
 	dropped   string
-	wanted    string // the products that the row orders, also those that it has bought
+	// wanted are the products of the row's order, including the bought ones.
+	wanted    string
 	company   string
 	creating  bool
 	owner     string
 	due       int64
 	blockedOn string
-	since     int64 // when the row came to its present state
+	// since is when the row entered its present state.
+	since int64
 
-	batch, root      string // root is the first of the batches that its batch corrects
+	// root is the first batch in the chain of corrections.
+	batch, root      string
 	number           int
 	paused, canceled bool
-	withdrawn        bool  // canceled, because it was corrected after it was sent
-	checkedAt        int64 // when the row was last checked after the ledger went back in time
-	claims           []*purchase
-	attempts         []filing.Attempt // all known ones, with the present one
-	senders          map[int]string   // the processes of the attempts that have ended, by their numbers
-	touched          bool
+	// withdrawn reports whether the row was canceled because it was corrected after it was sent.
+	withdrawn bool
+	// checkedAt is when the row was last checked after the ledger went back in time.
+	checkedAt int64
+	claims    []*purchase
+	// attempts are all known attempts, including the present one.
+	attempts []filing.Attempt
+	// senders maps the number of each ended attempt to its process.
+	senders map[int]string
+	touched bool
 }
 
-// isAt reports whether the row is b, or b is zero.
+// isAt reports whether b identifies the row or is zero.
 func (s *rowState) isAt(b BatchRow) bool { return b == BatchRow{} || b == BatchRow{s.batch, s.number} }
 
 type purchase struct {
@@ -101,26 +125,32 @@ type purchase struct {
 	product filing.Product
 	cover   string
 	year    int
-	batch   string // of the row
-	root    string // of that batch
-	number  int    // the row's
-	bought  bool
-	exists  bool // the row bought nothing: all that it names was there
-	// canceled is whether the filing was canceled after it was bought.
+	// batch is the batch of the row, root is the root of that batch, and number is the row's
+	// number.
+	batch  string
+	root   string
+	number int
+	bought bool
+	// exists reports whether the row bought nothing because all its items existed.
+	exists bool
+	// canceled reports whether the filing was canceled after the purchase.
 	canceled bool
-	twin     int64 // the row that had bought the same
-	freed    bool  // again, within this group
-	beside   bool  // of a new one: another row has the key
+	// twin is the ID of the row that had already bought the same.
+	twin int64
+	// freed reports whether this group has released the purchase again.
+	freed bool
+	// beside reports whether another row has the key of this new purchase.
+	beside bool
 }
 
-// claimed is a purchase that is new in this group.
+// claimed is a purchase that this group adds.
 type claimed struct {
 	*purchase
 	record
 }
 
-// write applies the group. Outcomes come first: they release money and keys for
-// the intents beside them.
+// write applies the group. It applies outcomes first, because they release money and keys for the
+// intents of the same group.
 func (g *groupWriter) write(group []*transition) error {
 	if err := g.readAll(group); err != nil {
 		return err
@@ -187,8 +217,8 @@ func (g *groupWriter) remember(f *fact) {
 
 func (g *groupWriter) move(s *rowState, next filing.Result) {
 	s.result = next
-	// What the row was blocked on would end later and erase its message. Only a person
-	// ends the wait for an approval, also after an answer that leaves the row uncertain.
+	// Otherwise the end of the block would erase the message later. Only a person ends the wait for
+	// an approval, even after an answer that leaves the row uncertain.
 	if next != filing.Ready && (next != filing.Uncertain || s.blockedOn != blockedOnApproval) {
 		s.blockedOn = ""
 	}
@@ -248,8 +278,8 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return nil
 	}
 	var expires int64
-	// In the order of its index, or PostgreSQL would look for the row that is
-	// seldom there by reading them all.
+	// The subqueries use the order of the index. Otherwise PostgreSQL would read all rows to look
+	// for one that rarely exists.
 	err = g.db.queryRow(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
 			EXISTS (
 				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
@@ -280,14 +310,14 @@ func (g *groupWriter) readAll(group []*transition) error {
 	return g.readFacts(group)
 }
 
-// readFacts reads what outcomes need besides their rows: the row's earlier
-// attempts, the keys that a late answer may have bought, and the rows that own
-// its order ids. A first answer in time needs only the last of these, unless
-// the ledger lost an attempt of the row.
+// readFacts reads the further records that outcomes need: the row's earlier attempts, the keys that
+// a late answer may have bought, and the rows that have its order IDs. A first answer in time needs
+// only the rows, unless the ledger lost an attempt of the row.
 func (g *groupWriter) readFacts(group []*transition) error {
 	var earlier, keys, orders []record
 	for _, t := range group {
-		if in := t.intent; in != nil && in.unconfirmed { // it is written back: see addLostAttempt
+		// An unconfirmed intent is written back. See addLostAttempt.
+		if in := t.intent; in != nil && in.unconfirmed {
 			earlier = append(earlier, record{number("row", in.Row)})
 		}
 		o := t.outcome
@@ -322,7 +352,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 	return wrap("find the rows of a group's orders", err)
 }
 
-// unreadKeys are the keys that an outcome may give to its row.
+// unreadKeys returns the keys that an outcome may give to its row and that are not read yet.
 func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
 	for _, c := range slices.Concat(o.Claims, o.Known) {
 		if g.purchases[c.Key] == nil {
@@ -332,13 +362,14 @@ func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
 	return keys
 }
 
-// isThere is the condition under which the row of a purchase bought nothing: what it ordered was there.
+// isThere returns the condition that the row of a purchase bought nothing because its items
+// existed.
 func isThere(p string) string {
 	return `(` + p + `.product <> 'company' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = ` + p +
 		`.row AND i.product = ` + p + `.product))`
 }
 
-// isCanceled is the condition under which the filing of a purchase was canceled.
+// isCanceled returns the condition that the filing of a purchase was canceled.
 func isCanceled(p string) string {
 	return `EXISTS (SELECT 1 FROM items i WHERE i.row = ` + p + `.row AND i.product = ` + p + `.product
 		AND lower(i.filing_status) IN ('canceled', 'cancelled'))`
@@ -420,7 +451,8 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	}
 	s := g.rows[row]
 	if slices.ContainsFunc(s.attempts, func(b filing.Attempt) bool { return b.Try == a.Try }) {
-		return nil // the row is twice in the group
+		// The group has the row twice.
+		return nil
 	}
 	s.addSender(a.Try, owner)
 	if len(a.Products) == 0 {
@@ -430,7 +462,7 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	return nil
 }
 
-// scanFolded reads an attempt as rows are folded from it, and who sent it.
+// scanFolded reads an attempt in the form that filing.Fold takes, and the process that sent it.
 func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Attempt, err error) {
 	var products, made string
 	if err := scan(&row, &a.Try, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
@@ -446,8 +478,8 @@ func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Atte
 	return row, owner, a, nil
 }
 
-// addPurchase adds a purchase: one that holds a key, or one whose subscription
-// may cover a claim.
+// addPurchase adds a purchase that has a key of the group, or a purchase whose subscription may
+// cover a claim.
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	var covers bool
 	p := &purchase{}
@@ -469,9 +501,8 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	return nil
 }
 
-// The statements of a group. Claims are inserted without ON CONFLICT: if
-// another writer inserted one, the unique index fails the whole group before any
-// order is sent.
+// The statements of a group. Claims are inserted without ON CONFLICT. If another writer inserted
+// one of them, the unique index fails the whole group before any order is sent.
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin, beside)
 		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought, v.twin, v.beside {{v}}`
@@ -488,7 +519,7 @@ const (
 	writeSettled = `UPDATE purchases SET bought = v.bought, twin = v.twin {{v}}
 		WHERE purchases.key = v.key AND purchases.row = v.row`
 	writeFreed = `DELETE FROM purchases WHERE (key, row) IN (SELECT v.key, v.row {{v}})`
-	// The index guards a key again when all but one of the rows that had it have released it.
+	// The unique index applies to a key again once all but one of its rows have released it.
 	writeGuarded = `UPDATE purchases SET beside = 0 {{v}}
 		WHERE purchases.key = v.key AND purchases.beside = 1
 		AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = v.key AND q.row <> purchases.row)`
@@ -496,8 +527,8 @@ const (
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
-	// A status that is taken over from the row that bought the filing is as old as it is
-	// there, so that an earlier event does not set it back.
+	// A status copied from the row that bought the filing keeps its time, so that an earlier event
+	// does not overwrite it.
 	writeItems = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date,
 			subscription_status, exception, exception_note, cost, certainty, created_at, told_at, subscription_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost,
@@ -527,7 +558,7 @@ func (g *groupWriter) writeAll() error {
 	for _, c := range g.claims {
 		c.beside = !c.freed && g.purchases[c.key][0] != c.purchase
 	}
-	// A released key may be claimed again in the same group.
+	// Claims are released first because the same group may claim a released key again.
 	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"release claims", writeFreed, g.freed},
 		statement{"remove items", writeRemoved, g.removed},
@@ -595,8 +626,8 @@ func (g *groupWriter) settledRecords() []record {
 	return all
 }
 
-// lastOfEach returns the newest fact about each reference: one statement must
-// not touch a record twice.
+// lastOfEach returns the newest fact about each reference, because one statement must not change a
+// record twice.
 func lastOfEach(facts []*fact) []record {
 	seen := make(map[string]bool, len(facts))
 	var last []record
@@ -609,19 +640,21 @@ func lastOfEach(facts []*fact) []record {
 	return last
 }
 
-// unblock unblocks the rows that waited for a key that is decided now, or for
-// funds that are available now.
+// unblock unblocks the rows that waited for a key that is now decided, or for funds that are now
+// available.
 func (g *groupWriter) unblock() error {
 	if g.short {
 		if err := g.db.unblockFunded(g.ctx, g.tx, g.c); err != nil {
 			return err
 		}
 	}
-	if !g.behind { // to look for such rows among many that are short is slow
+	// A search for such rows among many that wait for funds is slow.
+	if !g.behind {
 		return nil
 	}
 	var waits []record
-	for _, k := range slices.Concat(g.settledRecords(), g.freed) { // the key comes first in each
+	// The key is the first field of both records.
+	for _, k := range slices.Concat(g.settledRecords(), g.freed) {
 		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
 	return wrap("unblock rows", g.db.exec(g.ctx, g.tx, writeUnblocked, waits))

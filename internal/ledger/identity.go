@@ -12,38 +12,40 @@ import (
 	"time"
 )
 
-// ErrIdentity is returned for a person at a sign-in provider who is linked to
-// another account.
+// ErrIdentity is returned if a person at a sign-in provider is already linked to another account.
 var ErrIdentity = errors.New("that person of the sign-in provider is linked to another account")
 
-// ErrUnlinked is returned for a person at a sign-in provider who was unlinked from
-// an account, and whose name is that of an account: they have one already.
+// ErrUnlinked is returned if a person at a sign-in provider was unlinked from an account, or has
+// the name of an existing account. The person already has an account.
 var ErrUnlinked = errors.New("an account with this name exists: sign in to it, then link it under Security")
 
-// Identity is a person as a sign-in provider knows them. The issuer and the
-// subject tell who it is; the name is for people to read.
+// Identity is a person at a sign-in provider. The issuer and the subject identify the person. The
+// name is for display only.
 type Identity struct {
 	Issuer, Subject string
-	Account         string // its id
-	Name            string
-	CreatedAt       time.Time
-	UsedAt          time.Time
+	// Account is the ID of the account.
+	Account   string
+	Name      string
+	CreatedAt time.Time
+	UsedAt    time.Time
 }
 
-// Arrival is a person whom the sign-in provider vouches for.
+// Arrival is a person who was authenticated by the sign-in provider.
 type Arrival struct {
 	Issuer, Subject string
-	Names           []string // what the account may be called, the best first
-	Roles           []Role   // those of the groups
-	From            string   // the address
+	// Names are the possible names of the account, the best first.
+	Names []string
+	// Roles are the roles that the person's groups grant.
+	Roles []Role
+	// From is the person's network address.
+	From string
 }
 
-// SignInFromProvider finds the account of a person whom the provider vouches
-// for, or makes it. An account that the provider manages gets the roles of the
-// groups, also where that leaves no operator: the provider has the last word.
-// An account that was linked keeps its own. It returns ErrSession for a
-// disabled account, and ErrUnlinked: no one gets a second account, under which
-// they could approve what they uploaded with the first.
+// SignInFromProvider finds or creates the account of a person whom the provider has authenticated.
+// An account that the provider manages gets the roles of the person's groups, even if that leaves
+// no operator, because the provider is authoritative. An account that was linked keeps its roles.
+// It returns ErrSession for a disabled account, and ErrUnlinked instead of creating a second
+// account with which a person could approve their own uploads.
 func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
@@ -114,10 +116,9 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 	return a, created, nil
 }
 
-// addManaged makes the account of a person who signs in for the first time,
-// under the first name that is free. Persons whom the same provider tells apart
-// may have the same name. It returns ErrUnlinked where one of the names is that
-// of another account: whose it is, is for its owner to say.
+// addManaged creates the account of a person who signs in for the first time, under the first free
+// name. Several persons of the same provider may have the same name. It returns ErrUnlinked if
+// another account has one of the names, because only its owner can confirm whose it is.
 func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
 	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: fromMillis(toMillis(now))}
 	shown := ""
@@ -152,9 +153,8 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 	return a, nil
 }
 
-// insertManaged inserts an account under base, or base and a number up to 20: the
-// first that is no other account's name. It returns the name; "" where none
-// was free.
+// insertManaged inserts an account under the first free name. It tries base, then base with a
+// number up to 20. It returns the name, or an empty string if none is free.
 func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words string) (string, error) {
 	for n := 1; n <= 20; n++ {
 		name := base
@@ -175,8 +175,8 @@ func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words strin
 	return "", nil
 }
 
-// namesOne reports whether an account's name is one of a person's; an email address is
-// like what stands before its @, too.
+// namesOne reports whether an account's name is one of a person's names. An email address also
+// matches a name that equals its local part.
 func namesOne(account string, names []string) bool {
 	local, _, address := strings.Cut(account, "@")
 	for _, name := range names {
@@ -189,8 +189,8 @@ func namesOne(account string, names []string) bool {
 	return false
 }
 
-// insertIdentity links a person of the provider to an account; again, where they
-// were unlinked from that one. It returns ErrIdentity.
+// insertIdentity links a person of the provider to an account. It also restores a link to that
+// account that was removed. It returns ErrIdentity if the person has a different account.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
 	return changed(ErrIdentity)(tx.ExecContext(ctx,
 		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at)
@@ -201,9 +201,9 @@ func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, n
 		issuer, subject, account, name, toMillis(now)))
 }
 
-// LinkIdentity lets the owner of a local account sign in by the provider. The
-// account keeps its roles, and its sessions other than the one whose secret is given
-// end. It returns ErrIdentity.
+// LinkIdentity lets the owner of a local account sign in with the provider. The account keeps its
+// roles. All its sessions end except the one with the secret. It returns ErrIdentity if the person
+// has a different account.
 func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, session string) error {
 	name := ""
 	if len(p.Names) > 0 {
@@ -220,10 +220,10 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, s
 	}))
 }
 
-// UnlinkIdentity takes a link back. The person stays known as the account's: they can
-// be linked to it again, and get no account of their own. An account that the provider
-// manages stays linked. Sessions other than the one whose secret is given end. It
-// returns ErrNotFound.
+// UnlinkIdentity removes a link. The ledger remembers that the person belongs to the account, so
+// the person can be linked to it again but does not get a separate account. An account that the
+// provider manages stays linked. All sessions end except the one with the secret. It returns
+// ErrNotFound if no such link exists.
 func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := changed(ErrNotFound)(tx.ExecContext(ctx,
@@ -238,7 +238,7 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, 
 	}))
 }
 
-// ListIdentities lists how an account is known to providers.
+// ListIdentities lists the identities of an account at sign-in providers.
 func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
 	return list[Identity](ctx, l.read, "list the identities of account "+account,
 		`SELECT issuer, subject, account, name, created_at, used_at

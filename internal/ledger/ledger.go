@@ -20,17 +20,17 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Errors by name.
+// The errors of the package.
 var (
-	// ErrNotFound is returned where a batch or a row is not in the ledger.
+	// ErrNotFound is returned if the ledger has no such record, such as a batch or a row.
 	ErrNotFound = errors.New("not in the ledger")
-	// ErrMode is returned when a ledger that holds test orders is opened for
-	// live ones, or the other way round: their purchases must not meet.
+	// ErrMode is returned if a ledger with test orders is opened for live orders, or the reverse. A
+	// ledger must not mix test and live purchases.
 	ErrMode = errors.New("the ledger belongs to another environment")
-	// ErrImport is returned for rows added to a batch that this process is not,
-	// or no longer, importing.
+	// ErrImport is returned if rows are added to a batch that this process is not importing, or no
+	// longer.
 	ErrImport = errors.New("the batch is not under import by this process")
-	// ErrImporting is returned for a batch that a living process is importing.
+	// ErrImporting is returned for a batch that another live process is importing.
 	ErrImporting = errors.New("another process is importing the same file, or waits for its confirmation")
 	// ErrCanceled is returned for a batch that was canceled before it began.
 	ErrCanceled = errors.New("the batch was canceled")
@@ -38,46 +38,52 @@ var (
 	ErrTransition = errors.New("the row's state does not allow it")
 )
 
-// errCommit is returned if the database's answer to a commit was lost, or if an
-// SQLite file was replaced during the commit: it is not known whether the ledger
-// has the change.
+// errCommit is returned if the response to a commit was lost, or if an SQLite file was replaced
+// during the commit. The ledger may or may not have the change.
 var errCommit = errors.New("commit a change of the ledger")
 
-// errNotPostgres never repeats the address: a password stands in it.
+// errNotPostgres never repeats the address, because the address contains a password.
 var errNotPostgres = errors.New(
 	"DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
 // Config configures a ledger.
 type Config struct {
-	Dir         string           // the data folder; holds the SQLite file and the locks of living processes
-	DatabaseURL string           // postgres://…; empty for SQLite in Dir
-	Now         func() time.Time // this process's clock; nil for the wall's
-	Clock       func() time.Time // stands for the database's clock in tests; nil for the database's own
-	// SealKey seals what may hold a Social Security number: 64 hexadecimal
-	// digits. Earlier keys follow, separated by blanks or line breaks. Empty
-	// for a key file in Dir.
+	// Dir is the data folder. It has the SQLite file and the locks of live processes.
+	Dir string
+	// DatabaseURL is a postgres:// address. If it is empty, the ledger is an SQLite file in Dir.
+	DatabaseURL string
+	// Now is this process's clock. The default is the wall clock.
+	Now func() time.Time
+	// Clock replaces the database's clock in tests. The default is the database's clock.
+	Clock func() time.Time
+	// SealKey seals data that may contain a Social Security number. It is 64 hexadecimal digits.
+	// Earlier keys follow, separated by blanks or line breaks. The default is a key file in Dir.
 	SealKey string
-	// RepeatAgents says that the filing service does not charge an agent order
-	// twice if it is sent again after a lost answer.
+	// RepeatAgents reports whether the filing service charges an agent order only once if it is
+	// sent again after a lost answer.
 	RepeatAgents bool
-	Tolerance    money.Cents   // by which an order may cost more than was approved for its row
-	Lease        time.Duration // how long a silent process counts as alive; 0 for 30 s
-	Timeout      time.Duration // of the requests that this process sends; 0 for 30 s
+	// Tolerance is the amount by which an order may exceed its row's approved cost.
+	Tolerance money.Cents
+	// Lease is how long a silent process counts as live. The default is 30 seconds.
+	Lease time.Duration
+	// Timeout is the timeout of the requests that this process sends. The default is 30 seconds.
+	Timeout time.Duration
 }
 
-// Ledger is an open record of batches, rows, attempts, purchases and money.
-// Everything else in the database has a type of its own, which a method of its
-// name returns: Accounts, Events, Fleet, Resolutions and so on. All methods are
-// safe for concurrent use, and so are several processes over one database.
+// Ledger is an open record of batches, rows, attempts, purchases and money. Each other part of the
+// database has a separate type, which the method of the same name returns: Accounts, Events, Fleet,
+// Resolutions and so on. All methods are safe for concurrent use. Several processes may share one
+// database.
 type Ledger struct{ *database }
 
-// Open opens the ledger, creating and migrating it as needed, and enlists this
-// process as one that may place orders. Close it to leave.
+// Open opens the ledger, creates or migrates it if needed, and registers this process as one that
+// may place orders. Close ends the registration.
 func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "locks"), 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
-	_ = KeepPrivate(c.Dir) // the caller reports files of another user
+	// The caller reports files that belong to another user.
+	_ = KeepPrivate(c.Dir)
 	l := newLedger(c)
 	if err := l.connect(ctx, c.DatabaseURL); err != nil {
 		return nil, err
@@ -88,7 +94,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// newLedger is a ledger that is not connected yet.
+// newLedger returns a ledger that is not connected yet.
 func newLedger(c Config) *Ledger {
 	l := &Ledger{&database{
 		dir:          c.Dir,
@@ -114,10 +120,11 @@ func newLedger(c Config) *Ledger {
 	return l
 }
 
-// join enlists the process with a connected ledger, and begins to commit.
+// join registers the process with a connected ledger and begins to commit.
 func (l *Ledger) join(ctx context.Context) error {
 	var err error
-	if !l.dialect.together { // before loadCommits, so that a file that comes later is a new one
+	// This precedes loadCommits, so that a file that appears later counts as new.
+	if !l.dialect.together {
 		l.committedTo, err = os.Stat(l.path())
 	}
 	if err := errors.Join(err, l.loadCommits(), l.enlist(ctx)); err != nil {
@@ -131,16 +138,16 @@ func (l *Ledger) join(ctx context.Context) error {
 	return nil
 }
 
-// Dir is the data folder: what one process keeps there, the next one finds.
+// Dir returns the data folder, whose files persist from one process to the next.
 func (l *Ledger) Dir() string { return l.dir }
 
-// Repeatable reports whether an order of products may be sent again after an attempt
-// whose outcome is not known.
+// Repeatable reports whether an order of the products may be sent again after an attempt with an
+// unknown outcome.
 func (l *Ledger) Repeatable(products []filing.Product) bool {
 	return !slices.ContainsFunc(products, func(p filing.Product) bool { return !p.Repeatable(l.repeatAgents) })
 }
 
-// connect opens the database and brings its tables up to date.
+// connect opens the database and migrates its tables.
 func (db *database) connect(ctx context.Context, databaseURL string) (err error) {
 	defer func() {
 		if err != nil {
@@ -180,9 +187,9 @@ func (db *database) connect(ctx context.Context, databaseURL string) (err error)
 	return db.migrate(ctx, databaseURL)
 }
 
-// createFile makes the SQLite file for its owner alone. SQLite gives its log and
-// its index the mode of the file. The file is the one that followFile compares with:
-// one that takes its place from now on is noticed, whichever a connection opens.
+// createFile creates the SQLite file with permissions for its owner only. SQLite gives its log and
+// its index the same permissions. followFile compares the database with this file and so notices
+// any file that replaces it from now on, regardless of the file that a connection opens.
 func (db *database) createFile() error {
 	file, err := os.OpenFile(db.path(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -192,7 +199,7 @@ func (db *database) createFile() error {
 	return errors.Join(err, file.Close())
 }
 
-// migrate runs what is missing, one process at a time.
+// migrate runs the missing migrations, one process at a time.
 func (db *database) migrate(ctx context.Context, databaseURL string) error {
 	conn := db.write
 	var options []goose.ProviderOption
@@ -204,8 +211,8 @@ func (db *database) migrate(ctx context.Context, databaseURL string) error {
 		}
 		defer guard.Unlock()
 	} else {
-		// Patient connections: a migration of a large table is silent for long, and
-		// so is the wait for another process to end it.
+		// Unlike openPostgres, sql.Open does not give up a silent connection. A migration of a large
+		// table is silent for long, and so is the wait for another process that migrates.
 		if conn, err = sql.Open("pgx", databaseURL); err != nil {
 			return errNotPostgres
 		}
@@ -225,9 +232,8 @@ func (db *database) migrate(ctx context.Context, databaseURL string) error {
 	return db.sign(ctx)
 }
 
-// migrationLock lets one process migrate a PostgreSQL ledger at a time. goose's
-// own asks every five seconds; of a fleet that starts at once the last member
-// would wait a minute.
+// migrationLock lets one process migrate a PostgreSQL ledger at a time. The lock of goose polls
+// every five seconds, so the last process of a fleet that starts at once would wait a minute.
 type migrationLock struct{}
 
 const migrationLockID = 0x62756c6b66696c65 // "bulkfile"
@@ -242,9 +248,9 @@ func (migrationLock) SessionUnlock(ctx context.Context, c *sql.Conn) error {
 	return err
 }
 
-// Close commits the waiting transitions, leaves the membership and closes the
-// database. Rows that this process is still placing are swept as crashed then,
-// so close only when placement has ended.
+// Close commits the pending transitions, ends the registration and closes the database. Rows that
+// this process is still placing then count as crashed, so call Close only after placement has
+// ended.
 func (l *Ledger) Close() error {
 	var err error
 	l.closing.Do(func() {
@@ -266,10 +272,9 @@ func (db *database) disconnect() error {
 	return err
 }
 
-// change runs f in one transaction that locks the control row, so that it reads
-// and leaves a consistent balance. It serves the rare changes of people; those
-// of the placers go through the group commit. The audit event of the context is
-// recorded in the same transaction.
+// change runs f in one transaction that locks the control row, so that it reads and leaves a
+// consistent balance. It serves the infrequent changes by people. Placement uses the group commit
+// instead. The audit event of the context is recorded in the same transaction.
 func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	return db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		if c.schema > db.schema {
@@ -279,8 +284,8 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 	})
 }
 
-// commitChange is change for a ledger of any version: answers in flight are
-// recorded even if a newer version has migrated the tables meanwhile.
+// commitChange is change for a ledger of any version. It records in-flight answers even if a newer
+// version has migrated the tables.
 func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
 	act := auditOf(ctx)
 	defer func() {
@@ -290,8 +295,8 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		}
 	}()
 	if !db.dialect.together {
-		// SQLite waits for nothing but its own disk, and watching a context
-		// costs it a goroutine a statement.
+		// SQLite waits only for its own disk, and watching a context costs it a goroutine per
+		// statement.
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := db.writeLock.lock(); err != nil {
@@ -343,7 +348,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	return nil
 }
 
-// toMillis and fromMillis convert times to Unix milliseconds; 0 is no time.
+// toMillis converts a time to Unix milliseconds. The zero time is 0.
 func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -351,6 +356,7 @@ func toMillis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
+// fromMillis converts Unix milliseconds to a time in UTC. 0 is the zero time.
 func fromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -12,37 +12,37 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// The approved cost of a row is a limit: an order that would cost more waits
-// for a new approval. What was quoted when the batch was opened, or approved,
-// is approved, and without a quote an unknown cost, which has no limit. A row that was made
-// ready later and that nobody quoted waits for an approval.
+// The approved cost of a row is a limit. An order that would cost more waits for a new approval.
+// Opening or approving a batch approves its quotes. A row without a quote then has an unknown
+// approved cost, which is no limit. A row that became ready later without a quote waits for an
+// approval.
 
-// approveQuotes makes the quotes of the rows of a batch their approved costs.
+// approveQuotes makes the quotes of a batch's rows their approved costs.
 const approveQuotes = `UPDATE rows
 	SET approved = cost + spent, approved_certainty = CASE WHEN quoted = 1 THEN certainty ELSE 2 END
 	WHERE batch = $1 AND result = 'ready'`
 
-// CostIncrease is what the rows of a batch cost that wait for a new approval:
-// they cost more than was approved, or were made ready again.
+// CostIncrease is the cost of a batch's rows that wait for a new approval, because they cost more
+// than was approved or became ready again.
 type CostIncrease struct {
 	Rows     int
 	Approved money.Cents
 	Cost     money.Cost
-	Plan     string // hashes the rows, their tries and what each costs; "" for no rows
+	// Plan is a hash of the rows, their tries and their costs. Empty if no row waits.
+	Plan string
 }
 
-// ErrApproveBatchFirst is returned for an approval of changed costs in a batch that
-// waits for approval itself.
+// ErrApproveBatchFirst is returned for an approval of changed costs if the batch itself waits for
+// approval.
 var ErrApproveBatchFirst = errors.New("the batch itself waits for approval: approve or reject the batch first")
 
-// CostIncrease sums up the rows of a batch whose orders cost more than was
-// approved.
+// CostIncrease sums the rows of a batch whose orders cost more than was approved.
 func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
 	return loadCostIncrease(ctx, l.read, batch)
 }
 
-// loadCostIncrease reads the rows one by one: an approval covers these rows, each at
-// its cost, and no others of the same number and sum.
+// loadCostIncrease reads the rows one by one, because an approval covers exactly these rows at
+// these costs and not other rows with the same number and sum.
 func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncrease, error) {
 	var c CostIncrease
 	plan := sha256.New()
@@ -71,7 +71,8 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 	return c, err
 }
 
-// Matches returns ErrChanged unless the plan is that of the rows that wait now.
+// Matches returns ErrChanged unless the plan is for the rows that wait now. It returns
+// ErrNoApprovalNeeded if no row waits.
 func (c CostIncrease) Matches(plan string) error {
 	switch {
 	case c.Rows == 0:
@@ -83,8 +84,8 @@ func (c CostIncrease) Matches(plan string) error {
 	return nil
 }
 
-// unchangedCosts returns an error unless the rows that wait for a new approval are
-// those that were looked at, each at its cost, and the batch itself is approved.
+// unchangedCosts returns an error unless the batch is approved and the rows that wait for a new
+// approval and their costs are the same as in looked.
 func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIncrease) error {
 	var state ApprovalState
 	switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
@@ -104,10 +105,10 @@ func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIn
 	return err
 }
 
-// ApproveCosts approves what the rows of a batch cost that wait for a new approval, as
-// it was looked at. It returns ErrChanged where other rows wait or one costs something
-// else since, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst, ErrNotFound,
-// and a *SecondError if another person has to approve.
+// ApproveCosts approves the cost of a batch's rows that wait for a new approval, as the person
+// reviewed it in looked. It returns ErrChanged if the waiting rows or their costs have changed
+// since, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrNotFound, and a *SecondError
+// if another person has to approve.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		by := auditPerson(ctx)

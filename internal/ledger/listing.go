@@ -10,30 +10,41 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// BoughtBefore begins the message of a ready row that will order nothing, as
-// others have bought it all.
+// BoughtBefore begins the message of a ready row that will order nothing because other rows have
+// bought all its items.
 const BoughtBefore = "bought before"
 
 // RowQuery asks for some rows of a batch.
 type RowQuery struct {
-	Batch      string
-	Results    []filing.Result // nil for all
-	Faulty     bool            // only rows with a fault or a warning
-	Warned     bool            // only rows with a warning
-	Exceptions bool            // only rows with a filing that stands still
-	Before     bool            // only rows that were bought before the batch
-	Search     string          // in the cells and the message; or an order's or a company's id, or the row's number
-	After      int             // only rows with a higher number
-	Upto       int             // the last rows up to this number, in place of the first; 0 for none
-	Limit      int
-	Uncounted  bool // the caller knows the number of rows
+	Batch string
+	// Results are the wanted results. All if nil.
+	Results []filing.Result
+	// Faulty selects only rows with a fault or a warning.
+	Faulty bool
+	// Warned selects only rows with a warning.
+	Warned bool
+	// Exceptions selects only rows with a filing that needs a correction before it can go on.
+	Exceptions bool
+	// Before selects only rows whose items were bought before the batch.
+	Before bool
+	// Search is a text in the cells or the message, the ID of an order or a company, or the row's
+	// number.
+	Search string
+	// After selects only rows with a higher number.
+	After int
+	// Upto selects the last rows up to this number instead of the first rows. Zero means no such
+	// limit.
+	Upto  int
+	Limit int
+	// Uncounted skips the count of the rows, because the caller knows it.
+	Uncounted bool
 }
 
-// atRest is true of rows that are not on their way. The condition stands in a
-// query as it stands in the index, or SQLite would not take it.
+// atRest is the condition for rows that are not in progress. The text must be the same in the query
+// and in the index, or SQLite would not use the index.
 const atRest = `r.result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled')`
 
-// condition is the query without After and Limit.
+// condition returns the condition of the query, without After and Limit.
 func (q *RowQuery) condition(d dialect) (string, []any) {
 	where, args := []string{`r.batch = $1`}, []any{q.Batch}
 	argument := func(v any) string {
@@ -41,7 +52,8 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 		return "$" + strconv.Itoa(len(args))
 	}
 	if q.Results != nil {
-		// In the text and not as arguments: the index is one of some results.
+		// The results are in the text and not arguments, because the index is a partial index for
+		// some results.
 		var names []string
 		for _, r := range q.Results {
 			if slices.Contains(filing.Results, r) {
@@ -62,11 +74,12 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 		where = append(where, `r.faults <> ''`)
 	}
 	if q.Warned {
-		// A text of a fault has its quotes escaped.
+		// The message of a fault has its quotes escaped.
 		where = append(where, `r.faults <> '' AND r.faults LIKE '%"w":true%'`)
 	}
 	if q.Exceptions {
-		where[0] = `r.batch || '' = $1` // or SQLite would read the index of the whole batch
+		// The concatenation keeps SQLite from reading the index of the whole batch.
+		where[0] = `r.batch || '' = $1`
 		where = append(where, `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`)
 	}
 	if q.Before {
@@ -88,18 +101,18 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 	return strings.Join(where, ` AND `), args
 }
 
-// inJSON is a text as it stands in the JSON of the cells.
+// inJSON returns a text as it appears in the JSON of the cells.
 func inJSON(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
 }
 
-// escapeLike keeps the wildcards of LIKE from meaning anything.
+// escapeLike escapes the wildcards of LIKE.
 func escapeLike(text string) string {
 	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(text)
 }
 
-// ListRows reads some rows of a batch with their items, in the order of the
-// input, and counts all that the query is true of unless it is Uncounted.
+// ListRows reads some rows of a batch with their items, in the order of the input. It counts all
+// rows that match the query, unless the query is Uncounted.
 func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total int, err error) {
 	where, args := q.condition(l.dialect)
 	if !q.Uncounted {
@@ -121,14 +134,14 @@ func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total in
 	return rows, total, err
 }
 
-// RowNumbered finds a row by its number in its sheet, as the results of its batch show it.
-// It returns ErrNotFound.
+// RowNumbered finds a row by its number in its sheet, in the form that the results of its batch
+// show. It returns ErrNotFound if no such row exists.
 func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row, error) {
 	return l.rowNumbered(ctx, selectResults, batch, number)
 }
 
-// UploadedRow finds a row by its number in its sheet as it was before it was corrected. It
-// returns ErrNotFound.
+// UploadedRow finds a row by its number in its sheet, in the form before its correction. It returns
+// ErrNotFound if no such row exists.
 func (l *Ledger) UploadedRow(ctx context.Context, batch string, number int) (Row, error) {
 	return l.rowNumbered(ctx, selectRows, batch, number)
 }
@@ -144,7 +157,7 @@ func (db *database) rowNumbered(ctx context.Context, from, batch string, number 
 	return page[0], nil
 }
 
-// OfRow lists the entries of a row, the newest first and at most limit.
+// OfRow lists at most limit entries of a row, the newest first.
 func (l Entries) OfRow(ctx context.Context, row int64, limit int) ([]Entry, error) {
 	return list[Entry](ctx, l.read, "list the entries of a row",
 		`SELECT e.id, e.at, e.kind, e.amount, e.row, r.batch, r.number, e.note

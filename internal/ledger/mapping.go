@@ -8,17 +8,20 @@ import (
 	"time"
 )
 
-// Mapping is what a person said the columns of a spreadsheet are. It is kept by
-// the sheet's shape, for the next one that has the same headers.
+// Mapping is the meaning of a spreadsheet's columns as a person chose it. It is stored by the shape
+// of the sheet and applies to the next sheet with the same headers.
 type Mapping struct {
-	Shape     string            // names the headers; see importer.Survey
-	Headers   []string          // for a reader
-	Columns   map[string]string // their header to ours; to "" to leave it out
+	// Shape identifies the headers. See importer.Survey.
+	Shape string
+	// Headers are the headers for display.
+	Headers []string
+	// Columns maps their headers to ours. An empty value leaves the column out.
+	Columns   map[string]string
 	CreatedBy string
 	CreatedAt time.Time
 }
 
-// SetMapping keeps a mapping in place of an earlier one of the same shape.
+// SetMapping saves a mapping and replaces an earlier one of the same shape.
 func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 	headers, err := json.Marshal(m.Headers)
 	if err != nil {
@@ -42,19 +45,19 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 
 const mappingColumns = `shape, headers, columns, created_by, created_at`
 
-// FindMapping finds the mapping of a shape. It returns ErrNotFound.
+// FindMapping finds the mapping of a shape. It returns ErrNotFound if the shape has none.
 func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error) {
 	return find[Mapping](ctx, l.read, ErrNotFound, "find the column mapping "+shape,
 		`SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`, shape)
 }
 
-// ListMappings lists those that are kept, the newest first.
+// ListMappings lists the stored mappings, the newest first.
 func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
 	return list[Mapping](ctx, l.read, "list the column mappings",
 		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
 }
 
-// DeleteMapping forgets a mapping. It returns ErrNotFound.
+// DeleteMapping deletes a mapping. It returns ErrNotFound if the shape has none.
 func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
 	return wrap("delete the column mapping "+shape,
 		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))

@@ -19,29 +19,41 @@ import (
 // NotificationKind is a reason for a notification.
 type NotificationKind string
 
-// The kinds of notices.
+// The kinds of notifications.
 const (
-	NotifyFunds      NotificationKind = "funds"        // money is out, or suffices again
-	NotifyKey        NotificationKind = "key"          // the service refuses the key
-	NotifyBatch      NotificationKind = "batch"        // a batch has ended
-	NotifyUncertain  NotificationKind = "uncertain"    // rows that only a person can resolve
-	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until a person corrects them
-	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
-	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it
-	NotifyDueSoon    NotificationKind = "due-soon"     // filings fall due that are not placed
-	// the schedules will need more than is available
+	// NotifyFunds reports that the funds ran out or suffice again.
+	NotifyFunds NotificationKind = "funds"
+	// NotifyKey reports that the filing service refuses the API key.
+	NotifyKey NotificationKind = "key"
+	// NotifyBatch reports that a batch has ended.
+	NotifyBatch NotificationKind = "batch"
+	// NotifyUncertain reports rows that only a person can resolve.
+	NotifyUncertain NotificationKind = "uncertain"
+	// NotifyExceptions reports filings that need a correction by a person before they can go on.
+	NotifyExceptions NotificationKind = "exceptions"
+	// NotifyTwice reports two purchases of one filing, one of which is to be refunded.
+	NotifyTwice NotificationKind = "bought-twice"
+	// NotifySchedule reports that a schedule ran or failed. The process that runs the schedule adds
+	// it.
+	NotifySchedule NotificationKind = "season"
+	// NotifyDueSoon reports filings that are due soon and not placed.
+	NotifyDueSoon NotificationKind = "due-soon"
+	// NotifyFundsNeeded reports that the schedules will need more than the available funds.
 	NotifyFundsNeeded NotificationKind = "funds-needed"
-	// a link, an address, a passkey or a role was given; the approval policy was weakened
+	// NotifyAccess reports that a link, an address, a passkey or a role was granted, or that the
+	// approval policy was weakened.
 	NotifyAccess NotificationKind = "access"
-	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
+	// NotifyBackup reports that a scheduled backup failed or works again.
+	NotifyBackup NotificationKind = "backup"
 
 	NotifyApprovalNeeded NotificationKind = "approval-needed"
 	NotifyApproved       NotificationKind = "approved"
-	NotifySentBack       NotificationKind = "sent-back" // an approver returned a batch to its preparer
-	NotifyRejected       NotificationKind = "rejected"
+	// NotifySentBack reports that an approver returned a batch to its preparer.
+	NotifySentBack NotificationKind = "sent-back"
+	NotifyRejected NotificationKind = "rejected"
 )
 
-// NotificationKinds lists them all.
+// NotificationKinds lists all kinds.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
 	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyAccess,
@@ -49,54 +61,77 @@ var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, 
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {
-	ID            int64
-	Kind          NotificationKind
-	Batch         string // "" where it concerns everybody
-	Subject, Body string // plain text, without secrets; one without a subject is not sent
+	ID   int64
+	Kind NotificationKind
+	// Batch is empty if the notification concerns everybody.
+	Batch string
+	// Subject and Body are plain text without secrets. A notification without a subject is not
+	// sent.
+	Subject, Body string
 	At            time.Time
 
-	Lasts   bool      // what it tells of goes on: nothing more of its kind and batch until it is over
-	Ends    bool      // it tells that what lasted is over
-	Pending []Pending // what it tells of, row by row
+	// Lasts reports whether the reported state continues. Until it ends, no notification of the
+	// same kind and batch is added.
+	Lasts bool
+	// Ends reports whether the notification announces the end of a lasting state.
+	Ends bool
+	// Pending are the reported rows.
+	Pending []Pending
 
-	Recipients []string // email addresses that get it beside the targets
-	Path       string   // of the page that it is about; "" for none
+	// Recipients are the email addresses that get the notification in addition to the targets.
+	Recipients []string
+	// Path is the path of the related page. Empty if there is no such page.
+	Path string
 
-	Tries    int      // how often sending began
-	Reported []string // the targets that have it
+	// Tries counts the attempts to send it.
+	Tries int
+	// Reported are the targets that have received it.
+	Reported []string
 
-	Due time.Time // when it is sent next, or the end of its claim
+	// Due is the time of the next attempt to send it, or the end of its claim.
+	Due time.Time
 }
 
-// Pending is a row, or an item of one, that a person is to know of.
+// Pending is a row, or an item of a row, that a person needs to know about.
 type Pending struct {
-	Kind     NotificationKind
-	Ref      int64 // the row's id; the item's for an exception
-	Mark     int64 // the uncertain attempt; the exception's code; the row that bought the same
+	Kind NotificationKind
+	// Ref is the ID of the row, or of the item for an exception.
+	Ref int64
+	// Mark is the uncertain attempt, the exception's code, or the row that bought the same.
+	Mark     int64
 	Row      int64
 	Batch    string
 	Reserved money.Cost
 }
 
-// Reportable is what the ledger holds that may need a notification.
+// Reportable is the state of the ledger that may need a notification.
 type Reportable struct {
-	Mode      string      // "test", "live", or "" where nothing was sent yet
-	Halt      filing.Halt // what a person must end: HaltFunds or HaltKey
-	HaltNote  string      // the service's words
+	// Mode is "test" or "live". Empty if nothing was sent yet.
+	Mode string
+	// Halt is HaltFunds or HaltKey if a person must end the halt.
+	Halt filing.Halt
+	// HaltNote is the message of the filing service.
+	HaltNote  string
 	HaltSince time.Time
-	Short     bool // rows wait for funds
+	// Short reports whether rows wait for funds.
+	Short bool
 
-	FundsReported, KeyReported bool      // reported, and not yet over
-	Ended                      []string  // finished batches that are not reported yet
-	Resumed                    []string  // batches that were reported as finished and have work again
-	Pending                    []Pending // in the order of their rows
-	Cured                      bool      // reported exceptions are resolved: see ForgetCured
+	// FundsReported and KeyReported report whether the state was reported and is not over yet.
+	FundsReported, KeyReported bool
+	// Ended are the finished batches that are not reported yet.
+	Ended []string
+	// Resumed are the batches that were reported as finished and have work again.
+	Resumed []string
+	// Pending are in the order of their rows.
+	Pending []Pending
+	// Cured reports whether reported exceptions are resolved. See ForgetCured.
+	Cured bool
 }
 
 const (
-	// Read every few seconds by every process, so each part is a look into an
-	// index. What is seldom there is asked for in the order of its index, and a
-	// batch as a range, or PostgreSQL would read all rows to find out.
+	// Every process runs this query every few seconds, so each part uses an index. A part that
+	// rarely finds a row uses the order of its index, and a batch is looked up as a range.
+	// Otherwise PostgreSQL would read all rows.
 	selectReportable = `SELECT c.mode, c.paused AS halt, c.paused_note AS halt_note, c.paused_at AS halt_since,
 			EXISTS (
 				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
@@ -137,7 +172,7 @@ const (
 		ORDER BY 4, 2 LIMIT 10000`
 )
 
-// FindReportable reads what there may be to tell. It changes nothing.
+// FindReportable reads the state that may need a notification. It changes nothing.
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	n, err := find[Reportable](ctx, l.read, ErrNotFound, "find what to notify of", selectReportable)
 	if err != nil {
@@ -161,20 +196,20 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	return n, err
 }
 
-// errReported ends a change that another process has made already.
+// errReported ends a change that another process has already made.
 var errReported = errors.New("another process reports it")
 
-// Add adds a notification. It reports false where that is recorded already, by
-// another process as a rule: the same thing lasts, is over, or has one of its
-// rows in another notice.
+// Add adds a notification. It reports false if it is recorded already, usually by another process.
+// That is the case if the same state lasts already, if it is over, or if another notification has
+// one of the rows.
 func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err error) {
 	marks := make([]record, len(n.Pending))
 	for i, u := range n.Pending {
 		marks[i] = record{text("kind", n.Kind), number("ref", u.Ref), number("mark", u.Mark)}
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		// Adding notifications locks the control row: nothing read here changes
-		// before the commit.
+		// Adding notifications locks the control row, so nothing read here changes before the
+		// commit.
 		var lasts, taken bool
 		if err := tx.QueryRowContext(ctx,
 			`SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind,
@@ -216,9 +251,9 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 	return true, nil
 }
 
-// insertNotification adds a notification and returns its id. Every subject begins with
-// the product's name, so that a mailbox can sort them, and those about test orders
-// say so.
+// insertNotification adds a notification and returns its ID. Every subject begins with the
+// product's name, so that a mailbox can sort the messages. A subject about test orders mentions the
+// test mode.
 func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notification) (id int64, err error) {
 	now := toMillis(db.now())
 	due, subject := now, presentable(n.Subject)
@@ -248,8 +283,8 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 // apiKey is the pattern of API keys.
 var apiKey = regexp.MustCompile(`sk_(live|test)_\w+`)
 
-// presentable is a message without secrets, control characters, and characters that turn
-// the text around them.
+// presentable removes secrets, control characters, and characters that change the direction of the
+// text from a message.
 func presentable(message string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) {
@@ -259,14 +294,14 @@ func presentable(message string) string {
 	}, apiKey.ReplaceAllString(filing.HideSSNs(message), "•••"))
 }
 
-// addNotification is insertNotification for callers that need no id.
+// addNotification is insertNotification for callers that need no ID.
 func (db *database) addNotification(ctx context.Context, tx *sql.Tx, n Notification) error {
 	_, err := db.insertNotification(ctx, tx, n)
 	return err
 }
 
-// ListReported lists what the notifications of a kind have told of: Kind, Ref and
-// Mark alone.
+// ListReported lists the rows that the notifications of a kind have reported. Only Kind, Ref and
+// Mark are set.
 func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {
 	reported, err := list[Pending](ctx, l.read, "list what was reported",
 		`SELECT kind, ref, mark FROM told WHERE kind = $1`, kind)
@@ -283,8 +318,8 @@ func endNotification(ctx context.Context, x execer, kind NotificationKind, batch
 	return err
 }
 
-// End records that the reported state is over, without a notification: when it
-// happens again it is news.
+// End records that the reported state is over without a notification. If the state occurs again, it
+// is reported again.
 func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
 	if err := l.writeLock.lock(); err != nil {
 		return err
@@ -293,8 +328,8 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 	return wrap(fmt.Sprintf("end the notification of %s", kind), endNotification(ctx, l.write, kind, batch))
 }
 
-// ForgetCured lets exceptions that were reported and are resolved be reported
-// again, should they come back.
+// ForgetCured deletes the record of reported exceptions that are resolved, so that they are
+// reported again if they recur.
 func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
 		ctx, `DELETE FROM told WHERE kind = 'exceptions'
@@ -302,8 +337,8 @@ func (l Notifications) ForgetCured(ctx context.Context) error {
 	return wrap("delete resolved exceptions", err)
 }
 
-// FindLast is when the newest notice of a kind about a batch was kept; the
-// zero time where there is none.
+// FindLast returns the time of the newest notification of a kind about a batch, or the zero time if
+// there is no such notification.
 func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
@@ -316,9 +351,9 @@ func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batc
 const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told AS reported,
 		recipients, path`
 
-// Claim takes the notice that is due the longest, of the given kinds. No
-// other process gets it before the lease ends; should this one die, another
-// does then. It reports false where nothing is due.
+// Claim claims the notification of the given kinds that has been due the longest. No other process
+// gets it before the lease ends. If this process dies, another process claims it then. It reports
+// false if nothing is due.
 func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
 	in, args := among(l.dialect, kinds, toMillis(l.now()))
@@ -345,10 +380,10 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	return Notification{}, false, nil
 }
 
-// RecordDelivery records who has a claimed notice. Again is when to tell the
-// others; the zero time if none is left, or sending is given up. Failure is why
-// it did not arrive, for a reader of the table, and holds no secret. Where the
-// claim has run out it records nothing.
+// RecordDelivery records which targets have received a claimed notification. again is the time to
+// notify the other targets, or the zero time if no target is left or sending is abandoned. failure
+// is the reason that it did not arrive. It is for a reader of the table and must not contain a
+// secret. RecordDelivery does nothing if the claim has expired.
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
@@ -356,10 +391,9 @@ func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again
 	return wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
 }
 
-// GiveUp ends the telling of notices that are older than age, and
-// returns their number.
+// GiveUp stops sending notifications that are older than age and returns their number.
 func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, error) {
-	// Nothing is written where nothing is old.
+	// Write nothing if no notification is old.
 	limit := toMillis(l.now().Add(-age))
 	var old bool
 	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`,
@@ -370,13 +404,13 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 	return n, wrap("give notices up", err)
 }
 
-// List lists the notifications, sent and waiting, the newest first.
+// List lists the sent and pending notifications, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
 	return list[Notification](ctx, l.read, "list notices",
 		`SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`, limit)
 }
 
-// selectBacklog reads the ready rows in two parts, each with an index of its own.
+// selectBacklog reads the ready rows in two parts, each with a separate index.
 const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
 	FROM (SELECT batch, cost, held, certainty FROM rows WHERE result = 'ready' AND waits = ''
 		UNION ALL
@@ -384,8 +418,8 @@ const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS B
 	CROSS JOIN batches b
 	WHERE b.id = r.batch AND b.open = 1`
 
-// Backlog is what waits to be placed: rows, and what they cost beyond what is reserved
-// for them, as far as it is known.
+// Backlog returns the number of rows that wait to be placed and their known cost beyond the
+// reservations.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
 	err = l.read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)

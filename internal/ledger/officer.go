@@ -2,16 +2,19 @@ package ledger
 
 import "context"
 
-// Officer is a row of a sheet of officers, as it belongs to a row of filings.
+// Officer is a row of a sheet of officers, joined to a row of filings.
 type Officer struct {
-	Row    int    // the number of the row of filings
-	Number int    // the row's own, as a spreadsheet program shows it
-	Cells  []byte // as they were given, in sheet's encoding; secrets masked
+	// Row is the number of the row of filings.
+	Row int
+	// Number is the number of the officer's row, as a spreadsheet program shows it.
+	Number int
+	// Cells are the cells as they were given, in sheet's encoding, with secrets masked.
+	Cells []byte
 }
 
-// Officers lists those of a batch that a sheet of their own names, in its order. Corrected
-// rows have those of the correction.
-// One whose company has several rows comes once for each.
+// Officers lists the officers that a separate sheet of the batch names, in the order of that sheet.
+// A corrected row has the officers of its correction. An officer whose company has several rows is
+// listed once for each row.
 func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
 	return list[Officer](ctx, l.read, "list the officers of batch "+batch,
 		`SELECT r.number AS "row", o.listed AS number, o.cells

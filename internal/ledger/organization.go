@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// ErrOrganization is returned when a ledger is used for another organization
-// than the one whose orders it holds.
+// ErrOrganization is returned if a ledger with the orders of one organization is used for another
+// one.
 var ErrOrganization = errors.New("the ledger belongs to another organization")
 
-// Organization is what the filing service says of the organization that a key
-// belongs to, as far as it tells one from another.
+// Organization has the details by which the filing service identifies the organization of an API
+// key.
 type Organization struct {
 	Name      string `json:"name,omitempty"`
 	CreatedAt string `json:"createdAt,omitempty"`
@@ -23,12 +23,12 @@ type Organization struct {
 	Subdomain string `json:"subdomain,omitempty"`
 }
 
-// Known reports whether there is anything to recognize the organization by.
+// Known reports whether the organization can be recognized.
 func (o Organization) Known() bool { return o.CreatedAt != "" || o.Domain != "" || o.Subdomain != "" }
 
-// Same reports whether both are one organization: by the moment of its creation,
-// then by domain and subdomain. One moment and two wholly different addresses
-// are two organizations.
+// Same reports whether both are the same organization. It compares the times of creation, then
+// domain and subdomain. If the times are the same but both domain and subdomain differ, they are
+// two organizations.
 func (o Organization) Same(other Organization) bool {
 	if !o.Known() || !other.Known() {
 		return false
@@ -51,13 +51,13 @@ func sameMoment(a, b string) bool {
 	return at.Equal(bt)
 }
 
-// Label is the organization's name, or what stands for it.
+// Label returns the organization's name, or a substitute if it has none.
 func (o Organization) Label() string {
 	return cmp.Or(o.Name, strings.Trim(o.Subdomain+"."+o.Domain, "."), "an organization without a name")
 }
 
-// String names the organization for a person, and tells it from others of the
-// same name.
+// String returns the name and the time of creation, which distinguishes organizations of the same
+// name.
 func (o Organization) String() string {
 	name := o.Label()
 	if o.CreatedAt != "" {
@@ -66,16 +66,20 @@ func (o Organization) String() string {
 	return name
 }
 
-// Client is who is about to send orders through the ledger.
+// Client identifies the sender of orders through the ledger.
 type Client struct {
-	Mode         string       // "test" or "live"
-	Organization Organization // as the filing service reports it; empty where it reports nothing
-	Unnamed      string       // stands for key and address where the filing service reports nothing
-	Decided      bool         // a person has said that the ledger is this organization's
+	// Mode is "test" or "live".
+	Mode string
+	// Organization is the organization that the filing service reports. Zero if it reports none.
+	Organization Organization
+	// Unnamed identifies the key and the address if the filing service reports no organization.
+	Unnamed string
+	// Decided reports whether a person confirmed that the ledger belongs to this organization.
+	Decided bool
 }
 
-// BindClient ties the ledger to a mode and an organization at the first use. It
-// returns ErrMode or ErrOrganization for any other.
+// BindClient binds the ledger to a mode and an organization at the first use. It returns ErrMode or
+// ErrOrganization for any other.
 func (l Organizations) BindClient(ctx context.Context, c Client) error {
 	return l.change(withoutAudit(ctx), func(tx *sql.Tx, k *control) error {
 		if k.mode != "" && k.mode != c.Mode {
@@ -117,8 +121,8 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 	})
 }
 
-// Account identifies the filing account of the sender: its mode, and what the
-// organization is recognized by.
+// Account identifies the filing account of the sender by its mode and the details that identify the
+// organization.
 func (c Client) Account() string {
 	o := c.Organization
 	switch at, err := time.Parse(time.RFC3339, o.CreatedAt); {
@@ -132,7 +136,7 @@ func (c Client) Account() string {
 	return c.Mode + " " + c.Unnamed
 }
 
-// FilingAccounts lists the filing accounts whose orders the ledger holds.
+// FilingAccounts lists the filing accounts whose orders the ledger has.
 func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	var mode string
 	if err := l.read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
@@ -149,7 +153,8 @@ func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	return all, wrap("read the ledger's accounts", err)
 }
 
-// List are those that the ledger was bound to; none where it is free.
+// List lists the organizations that the ledger is bound to. The list is empty if it is not bound
+// yet.
 func (l Organizations) List(ctx context.Context) ([]Organization, error) {
 	known, _, err := organizations(ctx, l.read)
 	return known, err

@@ -10,41 +10,43 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Origin is what a workbook that was written for a batch says of itself, so that
-// its rows are known again when it is fed back.
+// Origin identifies the batch of a workbook that the ledger wrote, so that its rows are recognized
+// if the workbook is uploaded again.
 type Origin struct {
 	Batch string
-	Sheet string // the sheet on which the rows of the batch are to be corrected
-	Rows  int    // of the batch; 0 where it was only checked
-	// Results is the sheet with the result of each row; "" where it has its usual
-	// name.
+	// Sheet is the sheet on which the rows of the batch are corrected.
+	Sheet string
+	// Rows is the number of rows of the batch. Zero if the batch was only checked.
+	Rows int
+	// Results is the sheet with the result of each row. Empty if it has its usual name.
 	Results string
-	// Accounts are the filing accounts of the ledger; see Ledger.FilingAccounts.
+	// Accounts are the filing accounts of the ledger. See Ledger.FilingAccounts.
 	Accounts []string
-	// Bought are the rows on that sheet of which there is an order, or may be one.
+	// Bought are the rows on that sheet that have an order or may have one.
 	Bought []BoughtRow
-	// Options are those of the batch, and Orders say what the orders of its rows were bought
-	// for: the key as the row named it, by the first order id.
+	// Options are the options of the batch. Orders are the keys for which its rows placed orders,
+	// as the rows named them, by the first order ID.
 	Options string
 	Orders  map[string]filing.Key
-	// Beside are the remarks on rows that no cell of that sheet holds.
+	// Beside are the remarks on rows that are not in a cell of that sheet.
 	Beside []RowRemark
 }
 
-// RowRemark is a remark on a row, as Fault.Beside.
+// RowRemark is a remark on a row. See Fault.Beside.
 type RowRemark struct {
 	Number int
 	Text   string
 }
 
-// BoughtRow is a row of which there is an order, or may be one.
+// BoughtRow is a row that has an order or may have one.
 type BoughtRow struct {
 	Number int
 	Result filing.Result
-	Orders string // their ids, separated by commas
+	// Orders are the order IDs, separated by commas.
+	Orders string
 }
 
-// Properties are the origin as a workbook holds it.
+// Properties returns the origin in the form that a workbook stores.
 func (o Origin) Properties() [][]string {
 	rows := [][]string{{"batch", o.Batch}, {"sheet", o.Sheet}, {"rows", strconv.Itoa(o.Rows)}}
 	if o.Results != "" {
@@ -68,8 +70,7 @@ func (o Origin) Properties() [][]string {
 	return rows
 }
 
-// OriginOf reads the origin from the properties of a workbook; nil where they
-// hold none.
+// OriginOf reads the origin from the properties of a workbook. It returns nil if they have none.
 func OriginOf(properties [][]string) *Origin {
 	o := Origin{Orders: make(map[string]filing.Key)}
 	for _, row := range properties {
@@ -105,7 +106,7 @@ func OriginOf(properties [][]string) *Origin {
 	return &o
 }
 
-// KnownOrders reports which orders are those of rows of this ledger.
+// KnownOrders reports which of the orders belong to rows of this ledger.
 func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
@@ -121,7 +122,7 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	return known, nil
 }
 
-// RecordResults notes what was written to a file, by its hash.
+// RecordResults records the hash of results that were written to a file.
 func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 	return l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
@@ -130,7 +131,7 @@ func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 	})
 }
 
-// IsResults reports whether that was written to a file.
+// IsResults reports whether results with the hash were written to a file.
 func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
 	return find[bool](ctx, l.read, nil, "look for what was written",
 		`SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)

@@ -8,27 +8,32 @@ import (
 	"io"
 )
 
-// maxOriginal bounds the spreadsheet that is kept with a batch.
+// maxOriginal is the largest spreadsheet that is stored with a batch, in bytes.
 const maxOriginal = 64 << 20
 
-// Original is the workbook of a batch, which its results are written into, and
-// how its columns became those of the batch. Of a CSV it is the delimiter alone.
+// Original is the workbook of a batch, into which its results are written, and the mapping of its
+// columns to the columns of the batch. A CSV file has only a delimiter.
 type Original struct {
 	Delimiter string `json:"delimiter,omitempty"`
-	Sheet     string `json:"sheet,omitempty"` // that was read
-	HeaderRow int    `json:"headerRow"`       // 0 for none
-	Width     int    `json:"width"`           // columns with a header
-	Used      int    `json:"used"`            // columns with a cell
-	Added     int    `json:"added,omitempty"` // columns of the batch that corrections added behind those
-	// of each column with a header, its column in the batch, or -1; nil where
-	// they are the same
+	// Sheet is the sheet that was read.
+	Sheet string `json:"sheet,omitempty"`
+	// HeaderRow is the number of the header row. Zero if the sheet has none.
+	HeaderRow int `json:"headerRow"`
+	// Width is the number of columns with a header.
+	Width int `json:"width"`
+	// Used is the number of columns with a cell.
+	Used int `json:"used"`
+	// Added is the number of columns that corrections added to the batch after the columns with a
+	// header.
+	Added int `json:"added,omitempty"`
+	// At has the column of the batch for each column with a header, or -1. Nil if they are the
+	// same.
 	At []int `json:"at,omitempty"`
 
 	Content []byte `json:"-"`
 }
 
-// Column returns the column of the batch that a column of the sheet became; -1
-// for none.
+// Column returns the column of the batch for a column of the sheet, or -1 if there is none.
 func (o *Original) Column(i int) int {
 	switch {
 	case i >= o.Width:
@@ -39,9 +44,8 @@ func (o *Original) Column(i int) int {
 	return i
 }
 
-// SaveOriginal stores the spreadsheet of a batch, which must not hold Social
-// Security numbers, so that the results can be written into it. It is deleted
-// with the batch.
+// SaveOriginal stores the spreadsheet of a batch, so that the results can be written into it. The
+// spreadsheet must not contain Social Security numbers. It is deleted with the batch.
 func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, content io.Reader) error {
 	head, err := json.Marshal(o)
 	if err != nil {
@@ -66,8 +70,8 @@ func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Read
 	return err
 }
 
-// LoadOriginal reads the spreadsheet that was stored with a batch. It returns
-// ErrNotFound where there is none, and ErrSealed.
+// LoadOriginal reads the stored spreadsheet of a batch. It returns ErrNotFound if there is none,
+// and ErrSealed.
 func (l *Ledger) LoadOriginal(ctx context.Context, batch string) (*Original, error) {
 	content, err := l.openParts(ctx, "original|"+batch,
 		`SELECT sealed FROM originals WHERE batch = $1 ORDER BY part`, batch)

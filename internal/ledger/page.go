@@ -8,7 +8,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// pageRows is how many rows a page has.
+// pageRows is the number of rows of a page.
 const pageRows = 1000
 
 // RowPages streams the wanted rows of a batch in pages.

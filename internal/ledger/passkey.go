@@ -12,24 +12,29 @@ import (
 var (
 	// ErrPasskey is returned for a passkey that is not registered or was removed.
 	ErrPasskey = errors.New("the passkey is not registered here")
-	// ErrPasskeys is returned for one passkey more than an account may have.
+	// ErrPasskeys is returned if an account already has the maximum number of passkeys.
 	ErrPasskeys = errors.New("an account has at most 10 passkeys")
-	// ErrPasskeyTaken is returned for a passkey that is registered already.
+	// ErrPasskeyTaken is returned for a passkey that is already registered.
 	ErrPasskeyTaken = errors.New("the passkey is registered already")
 )
 
 // Passkey is a WebAuthn credential with which an account signs in.
 type Passkey struct {
-	ID         string
-	Account    string // its id
-	Name       string // chosen by the owner
-	Credential string // the credential id
-	Data       string // the public key and its state, as JSON
-	CreatedAt  time.Time
-	UsedAt     time.Time // zero for never
+	ID string
+	// Account is the ID of the account.
+	Account string
+	// Name is chosen by the owner.
+	Name string
+	// Credential is the credential ID.
+	Credential string
+	// Data is the public key and its state as JSON.
+	Data      string
+	CreatedAt time.Time
+	// UsedAt is zero if the passkey was never used.
+	UsedAt time.Time
 }
 
-// maxPasskeys is how many passkeys an account may have.
+// maxPasskeys is the maximum number of passkeys of an account.
 const maxPasskeys = 10
 
 const passkeyColumns = `id, account, name, credential, data, created_at, used_at`
@@ -40,14 +45,14 @@ func (l Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, 
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE account = $1 ORDER BY created_at, id`, account)
 }
 
-// FindPasskey finds a passkey by its credential id. It returns ErrPasskey.
+// FindPasskey finds a passkey by its credential ID. It returns ErrPasskey if there is none.
 func (l Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
 	return find[Passkey](ctx, l.read, ErrPasskey, "find a passkey",
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential)
 }
 
-// AddPasskey adds a passkey, and ends the account's sessions other than the one
-// whose secret is given. It returns ErrPasskeys and ErrPasskeyTaken.
+// AddPasskey adds a passkey and ends the account's sessions except the one with the secret. It
+// returns ErrPasskeys and ErrPasskeyTaken.
 func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var n int
@@ -72,8 +77,8 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 	return wrap("add a passkey to account "+p.Account, err)
 }
 
-// RemovePasskey removes a passkey of an account, and ends its sessions other than
-// the one whose secret is given. It returns ErrNotFound.
+// RemovePasskey removes a passkey of an account and ends the account's sessions except the one with
+// the secret. It returns ErrNotFound if there is no such passkey.
 func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
 	return wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
@@ -84,17 +89,17 @@ func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string
 	}))
 }
 
-// UsePasskey records that a passkey answered the challenge of a moment, and the data
-// that the use changed, such as its signature counter. It returns ErrPasskey if the
-// passkey was used or removed since then: an answer counts once.
+// UsePasskey records that a passkey answered the challenge issued at a given time, and the data
+// that the use changed, such as its signature counter. It returns ErrPasskey if the passkey was
+// used or removed since then, because an answer is valid only once.
 func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
 	return wrap("record the use of a passkey", changed(ErrPasskey)(l.exclusively(withoutAudit(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
 		toMillis(l.now()), toMillis(challenged))))
 }
 
-// endOtherSessions deletes the links of an account, and its sessions other than the
-// one whose secret is given.
+// endOtherSessions deletes the sign-in links of an account, and its sessions except the one with
+// the secret.
 func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE account = $1`, account); err != nil {
 		return err

@@ -10,20 +10,24 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// ErrPolicy is returned for an approval policy that makes no sense.
+// ErrPolicy is returned for an invalid approval policy.
 var ErrPolicy = errors.New("the approval policy is not valid")
 
-// Policy is which orders need the approval of a second person.
+// Policy determines which orders need the approval of a second person.
 type Policy struct {
-	Second   bool        // whether any do
-	From     money.Cents // batches that cost at least this much; 0 for all
-	Terminal bool        // also what is placed with commands, such as run and submit
+	// Second reports whether any orders do.
+	Second bool
+	// From is the lowest cost of a batch that needs the approval. If it is zero, every batch does.
+	From money.Cents
+	// Terminal extends the policy to orders placed with commands, such as run and submit.
+	Terminal bool
 
-	ChangedBy string // "" if it was never changed
+	// ChangedBy is empty if the policy was never changed.
+	ChangedBy string
 	ChangedAt time.Time
 }
 
-// Words is the policy for people, as one sentence.
+// Words describes the policy in one sentence for people.
 func (p Policy) Words() string {
 	if !p.Second {
 		return "no batch needs the approval of a second person"
@@ -38,14 +42,13 @@ func (p Policy) Words() string {
 	return rule + "; the commands run, submit, approve, retry and resolve are not covered"
 }
 
-// Covers reports whether a batch needs the approval of a second person for what it
-// costs: from the page, or by a schedule. A cost that is not known is one that does.
+// Covers reports whether a batch with the cost needs the approval of a second person if it is
+// placed from the page or by a schedule. An unknown cost always needs it.
 func (p Policy) Covers(cost money.Cost) bool {
 	return p.Second && (p.From == 0 || cost.Amount >= p.From || cost.IsUnknown())
 }
 
-// weaker reports whether something needs an approval under p that needs none
-// under next.
+// weaker reports whether next exempts something that needs an approval under p.
 func (p Policy) weaker(next Policy) bool {
 	return p.Second && (!next.Second || next.From > p.From || p.Terminal && !next.Terminal)
 }
@@ -58,10 +61,10 @@ func (db *database) policy(ctx context.Context, q querier) (Policy, error) {
 		`SELECT second, from_cents AS "from", terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`)
 }
 
-// ChangePolicy changes the approval policy. It decides on what is submitted from
-// then on: what waits for a second person goes on waiting under a weaker policy,
-// and what waits for any approval needs a second person's under a stricter one. It
-// returns ErrPolicy.
+// ChangePolicy changes the approval policy, which applies to batches submitted afterwards. A batch
+// that waits for a second person keeps waiting under a weaker policy. A batch that waits for any
+// approval needs a second person under a stricter policy. It returns ErrPolicy if the policy is
+// invalid.
 func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 	if next.From < 0 {
 		return fmt.Errorf("%w: an amount is 0 or more", ErrPolicy)
@@ -88,7 +91,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 	}))
 }
 
-// nameOr is a name within a sentence.
+// nameOr returns a name for use within a sentence.
 func nameOr(name string) string {
 	if name == "" {
 		return "someone"
@@ -96,7 +99,7 @@ func nameOr(name string) string {
 	return name
 }
 
-// addAccessNotification adds a notification of a change in who may do what.
+// addAccessNotification adds a notification of a change of permissions.
 func (db *database) addAccessNotification(ctx context.Context, tx *sql.Tx, subject, body string) error {
 	return db.addNotification(ctx, tx, Notification{Kind: NotifyAccess, Subject: subject, Body: body})
 }

@@ -7,15 +7,17 @@ import (
 	"runtime"
 )
 
-// KeepPrivate takes a data folder, and so all that is in it, from all but its owner. It
-// returns an error that names a folder which others can still read because it belongs to
-// another user. On Windows, where a mode says nothing, it does nothing.
+// KeepPrivate removes the permissions of everyone except the owner from a data folder, which
+// protects everything in it. It returns an error that names a folder which others can still read
+// because it belongs to another user. On Windows it does nothing, because file modes do not show
+// permissions there.
 func KeepPrivate(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0:
 		return nil
-	case info.Mode()&fs.ModeSticky != 0: // such as /tmp: it belongs to all
+	// A folder such as /tmp belongs to all users.
+	case info.Mode()&fs.ModeSticky != 0:
 		return fmt.Errorf("%s is a folder of all users: choose another data folder", dir)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

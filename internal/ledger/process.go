@@ -17,30 +17,37 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Process is a process that has the ledger open. Its placing rows are swept
-// only when it is gone: its lock file is free if it can be seen, or else its
-// lease has run out.
+// Process is a process that has the ledger open. Its placing rows are swept only when it is gone.
+// It is gone if its lock file is free, or, if the file is not visible, if its lease has expired.
 type Process struct {
-	ID        string
-	Host      string
-	PID       int
-	What      string // "worker", "run", "serve" as it was announced; "" for a passing command
-	Places    bool
-	Hold      string // why it sends no rows, as SetHold announced it; "" while it sends them
+	ID   string
+	Host string
+	PID  int
+	// What is "worker", "run" or "serve", as the process announced it. Empty for a short-lived
+	// command.
+	What   string
+	Places bool
+	// Hold is the reason that the process sends no rows, as SetHold announced it. Empty while it
+	// sends rows.
+	Hold      string
 	StartedAt time.Time
-	ExpiresAt time.Time // its lease
+	// ExpiresAt is the end of its lease.
+	ExpiresAt time.Time
 	Alive     bool
-	Placing   int // its rows in placing now
+	// Placing is the number of its rows in placing now.
+	Placing int
 
-	Timeout time.Duration // of the requests that it sends
+	// Timeout is the timeout of the requests that it sends.
+	Timeout time.Duration
 
-	lock string // path of the file the living process keeps locked
+	// lock is the path of the file that the live process keeps locked.
+	lock string
 }
 
-// ID identifies this process among all that ever opened the ledger.
+// ID identifies this process among all processes that ever opened the ledger.
 func (l Fleet) ID() string { return l.owner.ID }
 
-// enlist adds this process to the membership.
+// enlist registers this process in the ledger.
 func (db *database) enlist(ctx context.Context) error {
 	if db.ownerLock == nil {
 		if err := db.takeLock(); err != nil {
@@ -61,9 +68,8 @@ func (db *database) enlist(ctx context.Context) error {
 	return nil
 }
 
-// takeLock gives the process its id and locks the file of that name. A process that
-// opens an SQLite file does so before it opens it: from then on the file is in use,
-// and no restore takes it away.
+// takeLock gives the process its ID and locks the file with that name. A process does so before it
+// opens an SQLite file, so that the file counts as in use and no restore replaces it.
 func (db *database) takeLock() error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -89,9 +95,9 @@ func (db *database) takeLock() error {
 	return nil
 }
 
-// setClock sets the clock of an SQLite ledger by the machine's clock if no
-// other process lives. From then on it runs on the machine's uptime: a change
-// of the machine's clock delays nothing, and all processes agree.
+// setClock sets the clock of an SQLite ledger from the machine's clock if no other process is live.
+// From then on the clock follows the machine's uptime, so that a change of the machine's clock
+// delays nothing and all processes agree.
 func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 	if !db.clock.local || db.clock.fixed != nil {
 		return nil
@@ -100,15 +106,15 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	if err != nil {
 		return err
 	}
-	// Where it is behind the last change, the machine was started since, or is
-	// another one.
+	// A clock behind the last change means that the machine has restarted since or is a different
+	// machine.
 	if c.now >= c.changedAt && c.clockBase != 0 &&
 		slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
 		return nil
 	}
 	now := toMillis(db.clock.wall())
 	if back := c.changedAt - now; back > 0 {
-		// The clock was ahead: what is due later stays as far off as it was.
+		// The clock was ahead. Keep the remaining time of everything that is due later.
 		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.restartWaitUntil} {
 			*at = max(*at-back, 0)
 		}
@@ -118,13 +124,13 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	}
 	db.clock.set(now)
 	c.now, c.clockBase = now, db.clock.base
-	// Written at once: the statements of this change count from it.
+	// This is written at once because the statements of this change use it.
 	_, err = tx.ExecContext(ctx, `UPDATE control SET clock_base = $1 WHERE id = 1`, c.clockBase)
 	return wrap("set the ledger's clock", err)
 }
 
-// exclusively runs one statement under the write lock. An audit event of the
-// context is recorded in the same change.
+// exclusively runs one statement under the write lock. It records an audit event of the context in
+// the same change.
 func (db *database) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		err = db.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -140,8 +146,8 @@ func (db *database) exclusively(ctx context.Context, query string, args ...any) 
 	return db.write.ExecContext(ctx, query, args...)
 }
 
-// keepLease renews the lease while the process lives. A renewal that fails is
-// tried again: the intents check the lease themselves.
+// keepLease renews the lease while the process runs. It retries a failed renewal. Intents check the
+// lease themselves.
 func (db *database) keepLease() {
 	defer db.stopped.Done()
 	tick := time.NewTicker(db.lease / 6)
@@ -170,7 +176,7 @@ func (db *database) renew(ctx context.Context) error {
 	return db.enroll(ctx, db.write)
 }
 
-// enroll renews the membership of this process for one more lease.
+// enroll renews the registration of this process for one more lease.
 func (db *database) enroll(ctx context.Context, x execer) error {
 	from := db.clock.uptime()
 	_, err := x.ExecContext(
@@ -187,16 +193,16 @@ func (db *database) enroll(ctx context.Context, x execer) error {
 	return nil
 }
 
-// MaySend reports whether this process still holds its lease with time to
-// spare, by its machine's clock alone. It is checked between the commit of an
-// intent and the first byte of its order: a process that stood still in between
-// may count as dead, and its row may be sent by another one.
+// MaySend reports whether this process still has its lease with time to spare. It uses only its
+// machine's clock. It is called between the commit of an intent and the first byte of its order,
+// because a process that was suspended in between may count as dead and another process may send
+// its row.
 func (l Fleet) MaySend() bool {
 	return l.clock.uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
-// Announce records what this process is, and whether it places orders. Without
-// it the process counts as a passing command.
+// Announce records the role of this process and whether it places orders. Without it the process
+// counts as a short-lived command.
 func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	l.renewing.Lock()
 	l.owner.What, l.owner.Places = what, places
@@ -204,8 +210,8 @@ func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	return l.renew(ctx)
 }
 
-// SetHold announces why this process sends no rows; "" where it sends them. The
-// other processes read it in Process.Hold.
+// SetHold announces the reason that this process sends no rows. An empty hold means that it sends
+// rows. The other processes read it in Process.Hold.
 func (l Fleet) SetHold(ctx context.Context, hold string) error {
 	l.renewing.Lock()
 	l.owner.Hold = hold
@@ -213,13 +219,13 @@ func (l Fleet) SetHold(ctx context.Context, hold string) error {
 	return l.renew(ctx)
 }
 
-// retire removes this process from the membership.
+// retire ends the registration of this process.
 func (db *database) retire() error {
 	defer db.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	// While it has placing rows it stays listed, as dead: its time-out is
-	// needed to sweep them.
+	// While the process has placing rows, it stays listed as dead, because the sweep needs its
+	// timeout.
 	_, err := db.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
 		_, err = db.exclusively(
@@ -227,7 +233,8 @@ func (db *database) retire() error {
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
 	if IsDown(err) {
-		err = nil // The lease ends by itself.
+		// The lease expires without this.
+		err = nil
 	}
 	return errors.Join(wrap("retire process "+db.owner.ID, err), db.saveCommits())
 }
@@ -241,9 +248,9 @@ func (db *database) unlock() {
 	db.ownerLock = nil
 }
 
-// alive reports whether the owner may still be at work, now at the database. On
-// this machine its lock decides. Another machine's lease is compared with the
-// clock that wrote it, never with the observer's.
+// alive reports whether the owner may still be running at the time now of the database. For a
+// process on this machine, its lock decides. For another machine, the lease is compared with the
+// clock that wrote it, never with this machine's clock.
 func (db *database) alive(o Process, now int64) bool {
 	if o.ID == db.owner.ID {
 		return true
@@ -254,14 +261,14 @@ func (db *database) alive(o Process, now int64) bool {
 	return now < toMillis(o.ExpiresAt)
 }
 
-// locked reports whether the owner's lock can be seen, and is held.
+// locked reports whether the owner's lock is held, and whether it is visible here.
 func (db *database) locked(o Process) (held, there bool) {
 	if o.Host != db.owner.Host {
 		return false, false
 	}
 	if _, err := os.Stat(o.lock); err != nil {
-		// No file to ask: another container with the same name, or a folder
-		// that is gone. The lease decides.
+		// The file is missing if another container has the same host name or if the folder is gone.
+		// The lease decides.
 		return false, false
 	}
 	probe := flock.New(o.lock)
@@ -272,8 +279,7 @@ func (db *database) locked(o Process) (held, there bool) {
 	return true, true
 }
 
-// owners lists every process on the list, the oldest first, and which of them
-// live.
+// owners lists all registered processes, the oldest first, and which of them are alive.
 func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	found, err := list[struct {
 		Process
@@ -296,13 +302,13 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	return all, err
 }
 
-// Processes lists the processes that have the ledger open, the oldest first,
-// and the dead ones that are not removed yet.
+// Processes lists the processes that have the ledger open, the oldest first, and the dead ones that
+// are not removed yet.
 func (l Fleet) Processes(ctx context.Context) ([]Process, error) {
 	return l.owners(ctx, l.read)
 }
 
-// Others counts the other living processes that place orders.
+// Others counts the other live processes that place orders.
 func (l Fleet) Others(ctx context.Context) (int, error) {
 	all, err := l.Processes(ctx)
 	n := 0
@@ -314,15 +320,14 @@ func (l Fleet) Others(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// attempt is one attempt of one row.
+// attempt identifies one attempt of one row.
 type attempt struct {
 	row int64
 	try int
 }
 
-// out counts the callers of each attempt of this process, from before its
-// intent is committed until after its outcome is: of several callers only one
-// may send.
+// out counts the callers of each attempt of this process, from before the commit of its intent
+// until after the commit of its outcome. Of several callers only one may send.
 type out struct {
 	mu       sync.Mutex
 	attempts map[attempt]int
@@ -361,17 +366,16 @@ func (o *out) has(a attempt) bool {
 	return o.attempts[a] > 0
 }
 
-// giveBack resolves an intent of this process whose commit succeeded while the
-// confirmation was lost: its caller was told not to send the order.
+// giveBack resolves an intent of this process that was committed although the confirmation was
+// lost. Its caller did not send the order.
 func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
 	return wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
 }
 
-// forgotten returns the outcome in place of one that says that the attempt was not
-// sent, after the ledger went back in time: this process may have sent the order
-// so long ago that it has forgotten the answer.
+// forgotten returns the outcome that replaces "not sent" after the ledger went back in time. This
+// process may have sent the order so long ago that it no longer remembers the answer.
 func (o *Outcome) forgotten() *Outcome {
 	lost := *o
 	lost.Answer = filing.Answer{
@@ -386,20 +390,21 @@ func (o *Outcome) forgotten() *Outcome {
 // Orphan is a placing row whose process is gone.
 type Orphan struct {
 	Row
-	Claims []Claim   // those of the attempt, because a ledger that goes back in time may lose it
-	Due    time.Time // until then the filing service may still be processing its order
+	// Claims are the claims of the attempt, because a ledger that goes back in time may lose them.
+	Claims []Claim
+	// Due is the time until which the filing service may still be processing the order.
+	Due time.Time
 }
 
-// arePlacing selects the rows in flight, with a plus, or SQLite would read all rows in
-// the order of their ids.
+// arePlacing selects the rows in flight. The plus keeps SQLite from reading all rows in the order
+// of their IDs.
 const arePlacing = `r.result = 'placing' ORDER BY +r.id`
 
-// Orphans lists the placing rows whose process is gone, and removes dead
-// processes that have no placing row left.
+// Orphans lists the placing rows whose process is gone, and removes dead processes that have no
+// placing rows left.
 func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
-	// The rows are read first: the owner of each is listed by then, unless it
-	// is gone. The other way round, a process that has just begun would be
-	// missed.
+	// Rows are read before processes, so that the owner of each row is already registered, unless
+	// it is gone. In the reverse order, a process that has just begun would be missed.
 	var placing []Row
 	for row, err := range streamRows(ctx, prepared(l), selectRows+arePlacing) {
 		if err != nil {
@@ -424,8 +429,8 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("remove process %s: %w", o.ID, err)
 		}
-		// While it has placing rows its lock stays, to show the next sweeper
-		// that it is dead.
+		// While the process has placing rows, its lock stays to show the next sweep that it is
+		// dead.
 		if struck > 0 && o.Host == l.owner.Host {
 			_ = os.Remove(o.lock)
 		}
@@ -475,19 +480,20 @@ func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim,
 	return claims, wrap("read the claims of a row in flight", err)
 }
 
-// unlistedTimeout is the assumed time-out of a process that is not listed.
+// unlistedTimeout is the assumed timeout of a process that is not registered.
 const unlistedTimeout = time.Minute
 
-// quiet returns when the request of a dead process has ended. A process known
-// to be dead sent it when the attempt began; one that is only silent may have
-// sent it until its lease ran out.
+// quiet returns when the request of a dead process has ended. If the process is known to be dead,
+// it sent the request when the attempt began. If it is only silent, it may have sent the request
+// until its lease expired.
 func (db *database) quiet(r Row, o Process) time.Time {
 	sent := r.UpdatedAt
 	if _, there := db.locked(o); !there && o.ExpiresAt.After(sent) {
 		sent = o.ExpiresAt
 	}
 	if o.Timeout == 0 {
-		o.Timeout = unlistedTimeout // a process of an earlier version
+		// The process has an earlier version.
+		o.Timeout = unlistedTimeout
 	}
 	return sent.Add(o.Timeout)
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// RowQuote is what a row is expected to cost.
+// RowQuote is the expected cost of a row.
 type RowQuote struct {
-	Row     int64
-	Cost    money.Cost
-	Missing string // whose state fee is not known: "TX LLC"
-	Note    string // in place of the cost, where nothing will be ordered
+	Row  int64
+	Cost money.Cost
+	// Missing names the entity and state whose state fee is not known, such as "TX LLC".
+	Missing string
+	// Note replaces the cost if the row will order nothing.
+	Note string
 }
 
-// KeepQuotes notes what rows that were never sent are expected to cost, for
-// their reader and for the sum of what is still needed.
+// KeepQuotes saves the expected costs of rows that were never sent, for display and for the sum of
+// the funds that are still needed.
 func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	records := make([]record, len(quotes))
 	for i, q := range quotes {
@@ -44,7 +46,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	return wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)
 }
 
-// KeepBatchQuote keeps the quote of a batch, as its maker wrote it.
+// KeepBatchQuote saves the quote of a batch in the form of the caller.
 func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte) error {
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
@@ -53,7 +55,7 @@ func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte)
 	return wrap("save the quote of batch "+batch, err)
 }
 
-// BatchQuote is the quote that was kept of a batch last; empty where none was.
+// BatchQuote returns the last saved quote of a batch, or an empty one if none was saved.
 func (l *Ledger) BatchQuote(ctx context.Context, batch string) ([]byte, error) {
 	var quote string
 	err := l.read.QueryRowContext(ctx, `SELECT quote FROM batches WHERE id = $1`, batch).Scan(&quote)

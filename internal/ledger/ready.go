@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// HasReady reports whether a row may be sent now or later without another commit: it
-// is ready, waits for nothing but its time, and its batch is not held. Of all batches,
-// or of an only one.
+// HasReady reports whether a row may be sent now or later without another commit. Such a row is
+// ready, waits only for its time, and its batch is not on hold. If only is not empty, it considers
+// only that batch.
 func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error) {
 	err = l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*) > 0 FROM batches b

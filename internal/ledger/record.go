@@ -8,27 +8,43 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Batch is one file, read with one set of options. Its id is made from both, so
-// that the same command again finds the same batch.
+// Batch is one file, read with one set of options. Its ID is derived from both, so that the same
+// command finds the same batch again.
 type Batch struct {
-	ID       string
-	File     string // the file's name as it was given
-	Sheet    string // the sheet that was read; empty for CSV
-	Product  filing.Product
-	Options  string   // the options that make its identity, as a reader would type them
-	Corrects string   // the batch whose rows these correct; empty for none
-	Root     string   // the first batch of a chain of corrections; its own ID if it corrects none
-	Again    string   // why repeated purchases are wanted; empty for never
-	Columns  []string // the input's headers as they were given
-	Fields   []string // the service's field that each column was read as; "" for none
-	Officers []string // the headers of a sheet of officers beside it; nil where there is none
-	Rows     int      // rows of data
-	Open     bool     // all rows are recorded, and may be placed
-	Prepared bool     // all rows are recorded, and wait for approval unless it is open
-	Paused   bool     // by a person
+	ID string
+	// File is the file's name as it was given.
+	File string
+	// Sheet is the sheet that was read. Empty for CSV.
+	Sheet   string
+	Product filing.Product
+	// Options are the options that identify the batch, as a user would type them.
+	Options string
+	// Corrects is the batch whose rows these correct. Empty if it corrects none.
+	Corrects string
+	// Root is the first batch of a chain of corrections. It is the batch's own ID if it corrects
+	// none.
+	Root string
+	// Again is the reason that repeated purchases are wanted. Empty if they are not wanted.
+	Again string
+	// Columns are the input's headers as they were given.
+	Columns []string
+	// Fields are the service's fields that the columns were read as. Empty for an unused column.
+	Fields []string
+	// Officers are the headers of a separate sheet of officers. Nil if the file has none.
+	Officers []string
+	// Rows is the number of rows of data.
+	Rows int
+	// Open reports whether all rows are recorded and may be placed.
+	Open bool
+	// Prepared reports whether all rows are recorded. They wait for approval unless the batch is
+	// open.
+	Prepared bool
+	// Paused reports whether a person paused the batch.
+	Paused   bool
 	Canceled bool
 
-	CanceledBy string // "" where a version that did not keep it canceled it
+	// CanceledBy is empty if the version that canceled the batch did not record it.
+	CanceledBy string
 	CanceledAt time.Time
 
 	CreatedBy string
@@ -36,42 +52,70 @@ type Batch struct {
 	Approval  Approval
 }
 
-// Row is one row of a batch, its order and its answer.
+// Row is one row of a batch with its order and its answer.
 type Row struct {
-	ID        int64
-	Batch     string
-	Number    int             // the row's number in the spreadsheet, as a spreadsheet program shows it
-	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
-	Corrects  int             // set for AddRows alone: the number of the row that it corrects; 0 for none
-	Repeats   int             // set for AddRows alone: the number of the row that it repeats; 0 for none
-	Officers  []Officer       // of a sheet of their own; set for AddRows alone, see Ledger.Officers
-	Faults    []Fault         // what is wrong with which cell
-	Request   *filing.Request // nil for a row that could not be read as an order
-	Result    filing.Result
-	Message   string           // for a person: what happened and what to do
-	Items     []Item           // what the service made of it, or already had
-	Cost      money.Cost       // spent for placed; spent and still expected otherwise
-	Spent     money.Cost       // for what the row has bought
-	Approved  money.Cost       // what may be spent for it in all; negative where no cost was approved
-	Attempts  int              // orders sent, as far as is known
-	Tries     int              // attempts ever begun, counted or not; names the present one
-	Uncertain bool             // an attempt without a known outcome is behind it
-	Reserved  money.Cents      // reserved for it now
-	Dropped   []filing.Product // items the service turned out to have already
-	Company   string           // the company's id, once it is known
-	Creating  bool             // the attempt in flight, or uncertain, creates the company
-	Owner     string           // the process that is placing it
-	BlockedOn string           // what a ready row waits for: funds, or another row's purchase
-	CoveredBy *Subscription    // what covers the row's report, which is not ordered; nil where nothing does
-	Priority  int64            // lower numbers go first; 0 where nothing is known of it
+	ID    int64
+	Batch string
+	// Number is the row's number, as a spreadsheet program shows it.
+	Number int
+	// Cells are the input's cells as they were given, in sheet's encoding, with secrets masked.
+	Cells []byte
+	// Corrects is the number of the row that this one corrects. Set for AddRows only. Zero if it
+	// corrects none.
+	Corrects int
+	// Repeats is the number of the row that this one repeats. Set for AddRows only. Zero if it
+	// repeats none.
+	Repeats int
+	// Officers are the officers of a separate sheet. Set for AddRows only. See Ledger.Officers.
+	Officers []Officer
+	// Faults are the problems with the row's cells.
+	Faults []Fault
+	// Request is nil if the row could not be read as an order.
+	Request *filing.Request
+	Result  filing.Result
+	// Message describes to a person the result and the next step.
+	Message string
+	// Items are the items that the service made or already had.
+	Items []Item
+	// Cost is the spent amount of a placed row, or the sum of the spent and expected amounts
+	// otherwise.
+	Cost money.Cost
+	// Spent is the cost of the row's purchases.
+	Spent money.Cost
+	// Approved is the approved total. It is negative if no cost was approved.
+	Approved money.Cost
+	// Attempts counts the orders that are known to have been sent.
+	Attempts int
+	// Tries counts all attempts that ever began and is the number of the present one.
+	Tries int
+	// Uncertain reports whether an earlier attempt has an unknown outcome.
+	Uncertain bool
+	// Reserved is the amount reserved for the row now.
+	Reserved money.Cents
+	// Dropped are the products that already existed at the service.
+	Dropped []filing.Product
+	// Company is the company's ID. Empty if unknown.
+	Company string
+	// Creating reports whether the attempt that is in flight or uncertain creates the company.
+	Creating bool
+	// Owner is the process that is placing the row.
+	Owner string
+	// BlockedOn is the reason that a ready row waits: funds, an approval, or another row's
+	// purchase.
+	BlockedOn string
+	// CoveredBy is the subscription that covers the row's report, which is not ordered. Nil if none
+	// does.
+	CoveredBy *Subscription
+	// Priority orders the rows, lower numbers first. Zero if unknown.
+	Priority  int64
 	UpdatedAt time.Time
 
-	// Correction is where the row stands itself, if it is the result of a row that it
-	// corrects; nil otherwise.
+	// Correction is the batch and number of this row itself if it is read as the result of the row
+	// that it corrects. Nil otherwise.
 	Correction *BatchRow
 }
 
-// Moved is what was charged for the row and what is reserved for it.
+// Moved returns the amount charged or reserved for the row.
 func (r *Row) Moved() money.Cost {
 	c := r.Spent
 	if r.Reserved > 0 || !r.Creating && (r.Result == filing.Placing || r.Result == filing.Uncertain) {
@@ -81,8 +125,8 @@ func (r *Row) Moved() money.Cost {
 	return c
 }
 
-// CompanyRef is what the row's company is known by: its id, or else the sheet's
-// reference; empty for one that the sheet only describes.
+// CompanyRef returns the ID of the row's company, or else the reference in the sheet. It is empty
+// if the sheet only describes the company.
 func (r *Row) CompanyRef() string {
 	if r.Company == "" && r.Request != nil {
 		return r.Request.Company.Ref
@@ -92,44 +136,54 @@ func (r *Row) CompanyRef() string {
 
 // Fault is a problem at a cell.
 type Fault struct {
-	Column  int    `json:"c"`           // index of the input column; -1 where it has none
-	Header  string `json:"h,omitempty"` // ours, where the sheet lacks the column
+	// Column is the index of the input column, or -1 if the fault has no column.
+	Column int `json:"c"`
+	// Header is our header if the sheet lacks the column.
+	Header  string `json:"h,omitempty"`
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
 
-	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
+	// Elsewhere is the place of the fault if it is on another sheet than the row.
+	Elsewhere *Place `json:"p,omitempty"`
 
-	// Beside is a remark that no cell of the row holds, with its column, such as
-	// "Comment=sold".
+	// Beside is a remark that is not in a cell of the row, with its column, such as "Comment=sold".
 	Beside string `json:"b,omitempty"`
 }
 
-// Place is a cell of another sheet than the row's, such as the officers'.
+// Place is a cell on another sheet than the row's, such as the sheet of officers.
 type Place struct {
-	Sheet  string `json:"s"`
-	Row    int    `json:"r"`
-	Column int    `json:"c"` // from 0; -1 where the sheet lacks the column that the fault's Header names
+	Sheet string `json:"s"`
+	Row   int    `json:"r"`
+	// Column is the index of the column, from 0, or -1 if the sheet lacks the column that the
+	// fault's Header names.
+	Column int `json:"c"`
 }
 
 // Item is one order of a row.
 type Item struct {
-	Product            filing.Product
-	OrderType          string // the service's word
-	OrderID            string // empty where the filing service has it and never named the id
+	Product filing.Product
+	// OrderType is the service's term.
+	OrderType string
+	// OrderID is empty if the filing service has the item but never named its ID.
+	OrderID            string
 	FilingStatus       string
 	FilingDate         string
 	SubscriptionStatus string
-	Exception          int    // why the filing stands still until a person corrects it; 0 for nothing
-	ExceptionNote      string // the service's words about it
-	Cost               money.Cost
-	Parts              filing.CostParts // of the cost; set by the answer alone
+	// Exception is the code of the reason that the filing needs a correction by a person. Zero if
+	// none.
+	Exception int
+	// ExceptionNote is the service's description of the exception.
+	ExceptionNote string
+	Cost          money.Cost
+	// Parts are the parts of the cost. Only the answer sets them.
+	Parts filing.CostParts
 }
 
-// Counts is how many rows of a batch are in each state.
+// Counts are the numbers of rows of a batch by state.
 type Counts map[filing.Result]int
 
-// Total is the number of rows.
+// Total returns the number of rows.
 func (c Counts) Total() int {
 	n := 0
 	for _, k := range c {
@@ -141,14 +195,18 @@ func (c Counts) Total() int {
 // EntryKind is the kind of an entry of the balance.
 type EntryKind string
 
-// The kinds of entries. Amounts are positive, except for an Adjustment, which
-// may be negative.
+// The kinds of entries. Amounts are positive, except for an Adjustment, which may be negative.
 const (
-	Deposit    EntryKind = "deposit"    // recorded by an operator
-	Adjustment EntryKind = "adjustment" // recorded by an operator, to agree with the filing service
-	Reserve    EntryKind = "reserve"    // reserved with an intent
-	Posted     EntryKind = "post"       // a reservation was spent
-	Voided     EntryKind = "void"       // a reservation was released
+	// Deposit is recorded by an operator.
+	Deposit EntryKind = "deposit"
+	// Adjustment is recorded by an operator to agree with the filing service.
+	Adjustment EntryKind = "adjustment"
+	// Reserve is a reservation for an intent.
+	Reserve EntryKind = "reserve"
+	// Posted is a reservation that was spent.
+	Posted EntryKind = "post"
+	// Voided is a reservation that was released.
+	Voided EntryKind = "void"
 )
 
 // Entry is one posting of the balance.
@@ -157,11 +215,13 @@ type Entry struct {
 	At     time.Time
 	Kind   EntryKind
 	Amount money.Cents
-	Row    int64 // 0 for deposits and adjustments
-	Batch  string
-	Number int // the row's number in its sheet
+	// Row is zero if the entry is a deposit or an adjustment.
+	Row   int64
+	Batch string
+	// Number is the row's number in its sheet.
+	Number int
 	Note   string
 }
 
-// Balance is the sums of the recorded balance.
+// Balance has the sums of the recorded balance.
 type Balance = balance.Balance

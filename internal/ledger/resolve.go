@@ -12,33 +12,32 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// ErrOrderTaken is returned for an order id that belongs to another row.
+// ErrOrderTaken is returned for an order ID that belongs to another row.
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
-// A resolution is for one attempt: try is the attempt that the person looked at
-// (Row.Tries), or 0 for the present one. If the row was resolved and sent again
-// since, ErrStale is returned: the later attempt is uncertain for reasons of
-// its own.
+// A resolution applies to one attempt. try is the attempt that the person reviewed (Row.Tries).
+// Zero means the present one. If the row was resolved and sent again since, the methods return
+// ErrStale, because the later attempt is uncertain for different reasons.
 
-// ErrTooManyOrders is returned for more order ids than the row has items that may have
-// been ordered.
+// ErrTooManyOrders is returned if there are more order IDs than items of the row that may have been
+// ordered.
 var ErrTooManyOrders = errors.New("there are more order IDs than items that may have been ordered")
 
-// For returns the Resolutions of a row as it was read. They return ErrTransition if the
-// ledger went back in time since and gave the id of the row to another one.
+// For returns the Resolutions of a row as it was read. They return ErrTransition if the ledger went
+// back in time since and gave the row's ID to another row.
 func (l Resolutions) For(row Row) Resolutions {
 	l.of = row.InBatch()
 	return l
 }
 
-// MarkPlaced resolves an uncertain row as placed: a person has seen that the orders
-// exist. Its reservation is posted.
+// MarkPlaced resolves an uncertain row as placed, after a person has verified that the orders
+// exist. It posts the reservation.
 func (l Resolutions) MarkPlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
 }
 
-// MarkFormed resolves an uncertain formation as placed, with the id of the company
-// that it made and the claims of what came with it.
+// MarkFormed resolves an uncertain formation as placed, with the ID of the new company and the
+// claims of the other items of the order.
 func (l Resolutions) MarkFormed(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
@@ -62,34 +61,35 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 		g.recordPlaced(s, orderIDs, of, why)
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		if s.result == filing.Ready {
-			return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
+			// The batch will end again.
+			return endNotification(ctx, g.tx, NotifyBatch, s.batch)
 		}
 		return nil
 	})
 }
 
-// recordPlaced decides that an uncertain row's order was made. The product of an
-// order id follows from its event, or else from its position; an item without
-// an id waits for the event that names it.
+// recordPlaced decides that an uncertain row's order was made. The product of an order ID is the
+// one in its event, or else follows from the position of the ID. An item without an ID waits for
+// the event that names it.
 func (g *groupWriter) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
 	state := filing.Fold(s.attempts, filing.AttemptLimits{})
 	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, s.expectedCost(), message)
 }
 
-// expectedCost is what an order of the row costs where nothing but its reservation is
-// known.
+// expectedCost returns the cost of an order of the row if only its reservation is known.
 func (s *rowState) expectedCost() money.Cost {
 	return money.Cost{Amount: s.reserved, Certainty: s.cost.Certainty}
 }
 
-// recordPlacedAs decides it where the products that are left to have an order, or their
-// cost, are known otherwise, and something besides is known to be made.
+// recordPlacedAs is recordPlaced with known products or a known cost. left are the products that
+// still need an order, and besides are purchases that are known otherwise.
 func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
 	left []filing.Product,
 	besides []filing.Purchase, cost money.Cost, message string) {
-	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts) // as the page lists them
+	// The page lists the products in this order.
+	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts)
 	if len(orderIDs) < len(left) {
-		// The items without an id may have cost nothing.
+		// The items without an ID may have cost nothing.
 		cost.Certainty = max(cost.Certainty, money.Estimated)
 	}
 	take := func(p filing.Product) bool {
@@ -116,7 +116,7 @@ func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[stri
 		items = append(items, Item{Product: p})
 	}
 	made := slices.Clone(besides)
-	// The whole cost is booked on the first item.
+	// The whole cost is recorded with the first item.
 	for _, i := range items {
 		if i.Product != "" {
 			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})
@@ -127,9 +127,9 @@ func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[stri
 	g.addItems(s, items)
 }
 
-// productsOf returns the products of order ids, as far as events name them. It
-// returns ErrOrderTaken for an id of another row. A row that exists names the order of the
-// row that bought it, which may be this one.
+// productsOf returns the products of order IDs, if events name them. It returns ErrOrderTaken for
+// an ID of another row. A row with the result exists does not count, because it names the order of
+// the row that bought its item, which may be this row.
 func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
@@ -155,13 +155,12 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 	return of, nil
 }
 
-// ErrCreating is returned for order ids of a row whose company's creation alone
-// is uncertain.
+// ErrCreating is returned for order IDs of a row if only the creation of its company is uncertain.
 var ErrCreating = errors.New("the creation of the company is uncertain: enter the company's id")
 
-// MarkCreated resolves a row whose company's creation was uncertain: a person has
-// seen that the company exists. Rows that wait for it are unblocked. An order of the row
-// that was written back after a restore stays uncertain.
+// MarkCreated resolves a row with an uncertain creation of its company, after a person has verified
+// that the company exists. It unblocks the rows that wait for the company. An order of the row that
+// was written back after a restore stays uncertain.
 func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
@@ -175,18 +174,20 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, compan
 		}
 		g.decideOn(s, creates, filing.DecidedPlaced,
 			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
-		s.counted, s.checkedAt = 0, 0 // the order for the company may have been sent, too
+		// The order for the company may have been sent, too.
+		s.counted, s.checkedAt = 0, 0
 		return nil
 	})
 }
 
-// MarkNotPlaced resolves an uncertain row as not placed: its reservation is
-// released and it may be sent again.
+// MarkNotPlaced resolves an uncertain row as not placed. It releases the reservation, and the row
+// may be sent again.
 func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why string) error {
 	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
-		return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
+		// The batch will end again.
+		return endNotification(ctx, g.tx, NotifyBatch, s.batch)
 	})
 }
 
@@ -239,7 +240,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 
 const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
 
-// UncertainRows lists the uncertain rows of a batch, or of all batches for "".
+// UncertainRows lists the uncertain rows of a batch, or of all batches if batch is empty.
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
@@ -254,9 +255,9 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 	return all, nil
 }
 
-// UncertainPage reads a page of the uncertain rows of a batch, or of all batches
-// for "": those behind the row after, by id (0 for the first page), and how many
-// there are in all.
+// UncertainPage reads a page of the uncertain rows of a batch, or of all batches if batch is empty.
+// The page begins after the row with the ID after. The first page begins after 0. It also returns
+// the total number of uncertain rows.
 func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
 	limit int) (rows []Row, total int, err error) {
 	err = l.read.QueryRowContext(ctx,
@@ -272,10 +273,11 @@ func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
 type UncertainBatch struct {
 	Batch, File string
 	Rows        int
-	Reserved    money.Cents // for them
+	// Reserved is the amount reserved for these rows.
+	Reserved money.Cents
 }
 
-// UncertainBatches lists the batches that have uncertain rows, the newest first.
+// UncertainBatches lists the batches with uncertain rows, the newest first.
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
 	return list[UncertainBatch](ctx, l.read, "list the batches with uncertain rows",
 		`SELECT b.id AS batch, b.file, q.rows, q.reserved
@@ -286,9 +288,10 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 			ORDER BY b.created_at DESC, b.id`)
 }
 
-// NameCompany records which company a formation made that the row has bought, with the claims
-// of what came with it. It changes nothing for a row that has this company. It returns
-// ErrTransition for a row without such a formation, in flight, uncertain, or of another company.
+// NameCompany records the company that a bought formation of the row created, with the claims of
+// the other items of the order. It changes nothing if the row already has this company. It returns
+// ErrTransition if the row has no such formation, is in flight or uncertain, or has another
+// company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
@@ -322,8 +325,8 @@ func (s *rowState) hasFormed() bool {
 	return slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.bought && p.product == filing.Formation })
 }
 
-// UnnamedFormations lists the rows of a batch, or of all batches for "", that bought a
-// formation and whose company is not known. Uncertain rows are resolved first.
+// UnnamedFormations lists the rows of a batch, or of all batches if batch is empty, that bought a
+// formation and whose company is unknown. It leaves out uncertain rows, which are resolved first.
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {

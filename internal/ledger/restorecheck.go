@@ -9,10 +9,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A ledger that went back in time lacks the orders that were sent since: those rows look
-// unsent. Nothing is sent, from no batch, until a person has ended the check. During the
-// check each ready row becomes uncertain and is resolved, and lost spreadsheets are
-// submitted again so that their rows are checked, too.
+// A ledger that went back in time lacks the orders that were sent since, so their rows look unsent.
+// Nothing is sent from any batch until a person has ended the check. During the check each ready
+// row becomes uncertain and is resolved, and lost spreadsheets are submitted again so that their
+// rows are checked, too.
 
 // ErrUnchecked means that the batch, or the ledger, has rows that are not checked.
 var ErrUnchecked = errors.New("rows are left that may have been ordered before the ledger went back in time: " +
@@ -46,8 +46,7 @@ func (l Restores) Check(ctx context.Context) (RestoreCheck, error) {
 	return RestoreCheck{Halted: c.restored(), Since: fromMillis(c.restoredFrom)}, nil
 }
 
-// Begin begins the check of a ledger that went back in time unnoticed, to its state at
-// since.
+// Begin begins the check of a ledger that went back in time unnoticed, to its state at since.
 func (l Restores) Begin(ctx context.Context, since time.Time) error {
 	return wrap("begin the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		return c.haltRestored(ctx, tx, "a person said so", toMillis(since))
@@ -59,7 +58,7 @@ func (l Restores) Begin(ctx context.Context, since time.Time) error {
 const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at FROM control WHERE id = 1)
 	AND r.batch IN (SELECT id FROM batches WHERE (open = 1 OR prepared = 1) AND canceled = 0)`
 
-// Unchecked lists the unchecked rows, those of the oldest batch first, because it has the
+// Unchecked lists the unchecked rows. Rows of the oldest batch are first, because it has the
 // purchase.
 func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
 	for row, err := range streamRows(ctx, prepared(l), selectRows+uncheckedRows+` ORDER BY r.id`) {
@@ -71,7 +70,7 @@ func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
 	return all, nil
 }
 
-// MarkChecked marks ready rows as checked: nothing of them was sent.
+// MarkChecked marks ready rows as checked, because none of their orders was sent.
 func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
 	return wrap("mark rows as checked", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows := make([]record, len(ids))
@@ -82,8 +81,8 @@ func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
 	}))
 }
 
-// End ends the check: a person says that every spreadsheet that was submitted since is in
-// the ledger again. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
+// End ends the check after a person has confirmed that the ledger has every spreadsheet that was
+// submitted since. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
 func (l Restores) End(ctx context.Context) error {
 	return wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		for _, left := range []struct {
@@ -109,8 +108,8 @@ func (l Restores) End(ctx context.Context) error {
 	}))
 }
 
-// requireNoImport returns ErrImporting if a living process is submitting a spreadsheet,
-// whose rows are not there to be checked.
+// requireNoImport returns ErrImporting if a live process is submitting a spreadsheet, whose rows
+// cannot be checked yet.
 func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
 	owners, err := list[string](ctx, tx, "list the imports",
 		`SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
@@ -120,8 +119,8 @@ func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// EndUnsent ends the check and keeps every row ready: a person says that no order was sent
-// that the ledger lacks.
+// EndUnsent ends the check and keeps every row ready, after a person has confirmed that no order is
+// missing from the ledger.
 func (l Restores) EndUnsent(ctx context.Context) error {
 	return wrap("end the check of the restored ledger", l.change(ctx, func(_ *sql.Tx, c *control) error {
 		c.endRestored()
@@ -129,8 +128,8 @@ func (l Restores) EndUnsent(ctx context.Context) error {
 	}))
 }
 
-// requireChecked returns ErrUnchecked if a batch has unchecked rows. Canceling would
-// record them as not sent.
+// requireChecked returns ErrUnchecked if a batch has unchecked rows. Canceling would record them as
+// not sent.
 func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string) error {
 	var n int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND `+uncheckedRows, batch).Scan(&n)
@@ -140,9 +139,9 @@ func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string
 	return err
 }
 
-// haltRestored halts the fleet because the ledger lacks commits. Every process notices by
-// the new lineage. A check in progress starts anew, from the time that it began with.
-// Schedules are paused, because a run that the ledger lacks looks due.
+// haltRestored halts the fleet because the ledger lacks commits. Every process notices the new
+// lineage. A check in progress starts again, from the time that it began with. Schedules are
+// paused, because a run that the ledger lacks looks due.
 func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, from int64) error {
 	if c.restoredAt == 0 {
 		c.restoredFrom = from
@@ -157,7 +156,7 @@ func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, fro
 	return wrap("pause the schedules", err)
 }
 
-// checkTime is the time of a check that happens now. The clock may be behind restoredAt.
+// checkTime returns the time of a check that happens now. The clock may be behind restoredAt.
 func (c *control) checkTime() int64 { return max(c.now, c.restoredAt) }
 
 func (c *control) endRestored() { c.restoredAt, c.restoredNote, c.restoredFrom = 0, "", 0 }

@@ -19,15 +19,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A ledger goes back in time when a stand-by takes over that lacks the last
-// commits, or when a backup is restored while processes run: orders sent since
-// look unsent, and would be placed again. Commits are therefore numbered, and
-// every process remembers the highest number that it has seen. A process that
-// finds a lower one halts the fleet until a person ends the halt. Every living
-// process then writes back what it knows of the attempts that the ledger lost.
+// A ledger goes back in time when a standby without the last commits takes over, or when a backup
+// is restored while processes run. Orders that were sent since then look unsent and would be placed
+// again. Commits are therefore numbered, and every process remembers the highest number that it has
+// seen. A process that finds a lower number halts the fleet until a person ends the halt. Every
+// live process then writes back the attempts that the ledger lost and the process remembers.
 
-// Memory of what this process sent: long enough for a database that is away for
-// a while, and small enough to carry along.
+// The limits of this process's memory of its attempts. They cover a database outage of some length
+// and keep the memory small.
 const (
 	rememberFor = time.Hour
 	rememberMax = 20000
@@ -35,25 +34,31 @@ const (
 
 // restoreDetector remembers the ledger's commits and this process's attempts.
 type restoreDetector struct {
-	mu       sync.Mutex
-	numbers  map[string]int64 // the highest commit seen, by lineage
-	lineage  string           // of the last commit
-	restored bool             // the lineage changed while this process lived
-	changed  bool             // since the numbers were saved
-	next     chan struct{}    // closed with the next commit; nil where nobody waits for it
+	mu sync.Mutex
+	// numbers are the highest commits seen, by lineage.
+	numbers map[string]int64
+	// lineage is the lineage of the last commit.
+	lineage string
+	// restored reports whether the lineage changed during the life of this process.
+	restored bool
+	// changed reports whether the numbers changed since they were saved.
+	changed bool
+	// next is closed with the next commit. Nil if no caller waits for it.
+	next     chan struct{}
 	attempts map[attempt]*pastAttempt
-	order    []attempt // the oldest first
+	// order has the attempts, the oldest first.
+	order []attempt
 }
 
 // pastAttempt is an attempt that this process began.
 type pastAttempt struct {
-	intent  Intent
-	outcome *Outcome // nil while it is out
+	intent Intent
+	// outcome is nil while the request is in flight.
+	outcome *Outcome
 	at      time.Duration
 }
 
-// highest returns the highest commit seen, by lineage, as of before a reading of
-// the control row.
+// highest returns the highest commits seen, by lineage. Call it before reading the control row.
 func (h *restoreDetector) highest() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,16 +104,16 @@ func (h *restoreDetector) committed(c *control) {
 	h.lineage = c.lineage
 }
 
-// isSuspect reports whether the ledger's lineage differs from that of this
-// process's last commit: another process found the ledger restored.
+// isSuspect reports whether the ledger has another lineage than this process's last commit, which
+// means that another process found the ledger restored.
 func (h *restoreDetector) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lineage != "" && h.lineage != c.lineage
 }
 
-// wasRestored reports whether the ledger went back in time while this process
-// lived: its rows may be in states from before what this process did.
+// wasRestored reports whether the ledger went back in time during the life of this process. If so,
+// its rows may be in states from before the changes of this process.
 func (h *restoreDetector) wasRestored(c *control) bool {
 	if h.isSuspect(c) {
 		return true
@@ -118,10 +123,10 @@ func (h *restoreDetector) wasRestored(c *control) bool {
 	return h.restored
 }
 
-// remember keeps the attempts of a group that is about to be committed. An answer
-// stays as it is: a sweep that read the row before the answer takes the attempt for
-// one that was not sent, and the ledger ignores it. An answer for a row that the ledger
-// lost is kept as well, because its spreadsheet may be uploaded again.
+// remember stores the attempts of a group that is about to be committed. It does not replace an
+// answer, because a sweep that read the row before the answer may take the attempt for unsent. The
+// ledger ignores that. It also stores an answer for a row that the ledger lost, because the row's
+// spreadsheet may be uploaded again.
 func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +137,8 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 		switch {
 		case t.intent != nil && t.begun.Try != 0:
 			a := attempt{t.intent.Row, t.begun.Try}
-			if h.attempts[a] == nil { // a lost row may have had the same id
+			// A lost row may have had the same ID.
+			if h.attempts[a] == nil {
 				h.order = append(h.order, a)
 			}
 			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
@@ -153,8 +159,8 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	}
 }
 
-// forget removes the attempts that a group began whose commit failed: none of their
-// orders is sent. Answers stay, for they are known all the same.
+// forget removes the attempts that a failed group began, because none of their orders is sent. It
+// keeps answers, which are known regardless of the commit.
 func (h *restoreDetector) forget(group []*transition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,16 +187,16 @@ func (h *restoreDetector) list() []pastAttempt {
 	return all
 }
 
-// Commits returns the ledger's lineage and the highest commit that this process
-// knows of.
+// Commits returns the ledger's lineage and the highest commit that this process has seen.
 func (l Fleet) Commits() (lineage string, number int64) {
 	l.restoreDetector.mu.Lock()
 	defer l.restoreDetector.mu.Unlock()
 	return l.restoreDetector.lineage, l.restoreDetector.numbers[l.restoreDetector.lineage]
 }
 
-// NextCommit returns a channel that is closed when this process next commits, or next
-// sees that another one has: Halt, a lease's renewal and a commit of its own tell it.
+// NextCommit returns a channel that is closed when this process next commits or next notices a
+// commit of another process. It notices such a commit in Halt, when it renews its lease, and when
+// it commits.
 func (l Fleet) NextCommit() <-chan struct{} { return l.restoreDetector.nextCommit() }
 
 // RecordCommit records a commit that another process has seen.
@@ -200,17 +206,18 @@ func (l Fleet) RecordCommit(lineage string, number int64) {
 	}
 }
 
-// newLineage makes the name of a new numbering of commits.
+// newLineage returns the name of a new sequence of commit numbers.
 func newLineage() string { return rand.Text()[:16] }
 
-// compare compares the control row with what this process remembers of it: known
-// is the highest commit by lineage, as of before the row was read.
+// compare compares the control row with this process's memory of it. known has the highest commits
+// by lineage from before the row was read.
 func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
 	if c.fileReplaced || (c.serverStarted != "" && c.server != c.serverStarted) {
-		// What the other processes remember is known one renewal of their leases later.
+		// The memory of the other processes is available after each of them has renewed its lease
+		// once.
 		c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
 	}
 	c.serverStarted = c.server
@@ -226,8 +233,8 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 	return db.writeBack(ctx, tx, c)
 }
 
-// writeBack writes the attempts that the ledger lost and this process knows:
-// each is uncertain again, and an answered one is resolved by its answer.
+// writeBack writes the attempts that the ledger lost and this process remembers. Each becomes
+// uncertain again. If it was answered, its answer resolves it.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
 	all := db.restoreDetector.list()
 	for len(all) > 0 {
@@ -283,7 +290,8 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 	s, ok := g.rows[r.intent.Row]
 	try := r.intent.Tries + 1
 	if !ok || !s.isAt(r.intent.Of) || recorded[attempt{r.intent.Row, try}] {
-		return nil // its whole batch is lost, or nothing of it is
+		// Either its whole batch is lost or its answer is recorded.
+		return nil
 	}
 	if s.tries < try && s.result == filing.Ready {
 		in := r.intent
@@ -298,7 +306,8 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 		g.move(s, filing.Placing)
 	}
 	if r.outcome == nil {
-		return nil // the answer is still out
+		// The request is still in flight.
+		return nil
 	}
 	err := g.recordOutcome(r.outcome, false)
 	if errors.Is(err, ErrTransition) {
@@ -307,15 +316,16 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 	return err
 }
 
-// lostOwner stands for the process of a lost attempt.
+// lostOwner is the process ID of a lost attempt.
 const lostOwner = "lost"
 
-// addLostAttempt adds the attempt before the one that is written back. It may have bought
-// what that one ordered, and its process has ended, so a 409 to the later attempt shows
-// the row's own purchase.
+// addLostAttempt adds the attempt before the one that is written back. The lost attempt may have
+// bought the items of the later one, and its process has ended. A 409 to the later attempt then
+// shows the row's own purchase.
 func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 	try := s.tries
-	if s.senders[try] != "" { // an attempt since the restore has its number
+	// An attempt since the restore has the same number.
+	if s.senders[try] != "" {
 		for try = -try; s.senders[try] != ""; {
 			try -= renumbered
 		}
@@ -329,8 +339,8 @@ func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 	}})
 }
 
-// look compares the ledger with what this process remembers. It waits for other
-// writers only if they differ.
+// look compares the ledger with this process's memory. It waits for other writers only if they
+// differ.
 func (db *database) look(ctx context.Context) error {
 	if !db.dialect.together {
 		if _, err := db.followFile(); err != nil {
@@ -349,14 +359,14 @@ func (db *database) look(ctx context.Context) error {
 	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
-// maxIdle is how many idle connections a pool of an SQLite file keeps, as
-// database/sql does by itself.
+// maxIdle is the number of idle connections in the pool of an SQLite file. It is the default of
+// database/sql.
 const maxIdle = 2
 
-// followFile reopens the SQLite file if another file has taken its place: writes
-// to the old one would be lost. A connection that is in use at that moment has the
-// old file open. So each connection serves one use, and none is kept, until there
-// was a moment at which none was in use.
+// followFile reopens the SQLite file if another file has replaced it, because writes to the old
+// file would be lost. A connection that is in use at that moment has the old file open. Each
+// connection therefore serves a single use and is not kept, until there was a moment without any
+// connection in use.
 func (db *database) followFile() (os.FileInfo, error) {
 	db.following.Lock()
 	defer db.following.Unlock()
@@ -371,7 +381,8 @@ func (db *database) followFile() (os.FileInfo, error) {
 		db.reopening = true
 		for _, pool := range pools {
 			pool.SetMaxIdleConns(0)
-			pool.SetConnMaxLifetime(time.Nanosecond) // also for who waits for a connection
+			// This also applies to callers that wait for a connection.
+			pool.SetConnMaxLifetime(time.Nanosecond)
 		}
 	case db.reopening && db.write.Stats().InUse == 0 && db.read.Stats().InUse == 0:
 		db.reopening = false
@@ -384,9 +395,9 @@ func (db *database) followFile() (os.FileInfo, error) {
 	return file, nil
 }
 
-// checkFile returns an error if another file has taken the place of the one that a
-// change was committed to: the change is lost with it, or is in the new file if the
-// change began just in time. An order whose intent it was is not sent.
+// checkFile returns an error if another file has replaced the file of a commit. The change is lost
+// with the old file, or it is in the new file if it began just in time. If the change was the
+// intent of an order, the order is not sent.
 func (db *database) checkFile(committedTo os.FileInfo) error {
 	file, err := os.Stat(db.path())
 	if err == nil && !os.SameFile(committedTo, file) {
@@ -398,11 +409,11 @@ func (db *database) checkFile(committedTo os.FileInfo) error {
 	return nil
 }
 
-// path is where the SQLite file is.
+// path returns the path of the SQLite file.
 func (db *database) path() string { return filepath.Join(db.dir, "ledger.db") }
 
-// The highest commits are kept in a file beside the ledger, too: a process that
-// starts finds there what those before it have seen.
+// The highest commits are also stored in a file beside the ledger. A process that starts reads the
+// numbers that earlier processes saw.
 
 const commitsFile = "commits.json"
 
@@ -417,7 +428,8 @@ func (db *database) loadCommits() error {
 	}
 	var numbers map[string]int64
 	if json.Unmarshal(content, &numbers) != nil {
-		return nil // a machine that lost its power left it half written: it is not needed
+		// A power failure left the file incomplete. It is not essential.
+		return nil
 	}
 	for lineage, n := range numbers {
 		db.restoreDetector.observe(lineage, n)
@@ -439,7 +451,8 @@ func (db *database) saveCommits() error {
 		return fmt.Errorf("wait to save the number of the last commit: %w", err)
 	}
 	defer guard.Unlock()
-	if err := db.loadCommits(); err != nil { // what the others have saved
+	// This merges the numbers that other processes have saved.
+	if err := db.loadCommits(); err != nil {
 		return err
 	}
 	content, err := json.Marshal(db.restoreDetector.highest())

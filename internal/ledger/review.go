@@ -11,24 +11,24 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Reviewed is what a comparison of a row with the filing service's record of its
-// company came to.
+// Reviewed is the result of a comparison of a row with the filing service's record of its company.
 type Reviewed struct {
-	Row     int64
-	Result  filing.Result // Ready, or Invalid for a row that must not be sent
+	Row int64
+	// Result is Ready, or Invalid if the row must not be sent.
+	Result  filing.Result
 	Message string
-	Faults  []Fault         // all of the row's
-	Request *filing.Request // in place of the row's own, where it was completed; nil otherwise
+	// Faults are all faults of the row.
+	Faults []Fault
+	// Request replaces the row's request if the review completed it. Nil otherwise.
+	Request *filing.Request
 }
 
-// HeldBack reports whether a row was read as an order and is not sent because of
-// what the filing service has on record. A row that could not be read as an order
-// has no request.
+// HeldBack reports whether a row was read as an order and is not sent because it differs from the
+// filing service's record. A row that could not be read as an order has no request.
 func (r *Row) HeldBack() bool { return r.Result == filing.Invalid && r.Request != nil }
 
-// KeepReview records comparisons. It moves rows that were never sent, and those
-// that an earlier comparison held back: what was sent in the meantime stays as it
-// is.
+// KeepReview records comparisons. It changes only rows that were never sent and rows that an
+// earlier comparison held back. A row that was sent since stays unchanged.
 func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) error {
 	if len(all) == 0 {
 		return nil
@@ -56,8 +56,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
-		// Those that were held back may wait for a second person; a row that is
-		// ready stays as it is.
+		// Rows that were held back may wait for a second person. A ready row stays unchanged.
 		err := l.exec(
 			ctx, tx, `UPDATE rows
 				SET result = v.result,
@@ -79,7 +78,8 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 			if err := l.release(ctx, tx, batch, false); err != nil {
 				return err
 			}
-			if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it may end once more
+			// The batch may end again.
+			if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil {
 				return err
 			}
 		}
@@ -88,25 +88,28 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 	return wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
 }
 
-// NamedCompany is what is known here of a company that a row names without its
-// id.
+// NamedCompany is a known company that a row names without its ID.
 type NamedCompany struct {
-	Company filing.Company // its ID is empty while it is not known
-	Row     int64          // the row that formed it; 0 for one that was created or looked up
-	Number  int
-	Batch   string
-	Formed  bool // the formation is placed; false while its answer is out
+	// Company has an empty ID while the ID is unknown.
+	Company filing.Company
+	// Row is the row that formed the company. Zero if the company was created or looked up.
+	Row    int64
+	Number int
+	Batch  string
+	// Formed reports whether the formation is placed. False while its request is in flight.
+	Formed bool
 }
 
-// FindNamed finds the companies that were formed, created or looked up here
-// under a user, a name and a state, by the keys of their creation.
+// FindNamed finds the companies that were formed, created or looked up here by user, name and
+// state. The result is by the keys of their creation.
 func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (map[filing.Key]NamedCompany, error) {
 	found := make(map[filing.Key]NamedCompany)
 	if len(wanted) == 0 {
 		return found, nil
 	}
 	var refs, formations []string
-	of := make(map[string]filing.Key) // by the key of the formation
+	// of maps the keys of formations to the keys of creations.
+	of := make(map[string]filing.Key)
 	for _, c := range wanted {
 		key := c.Key()
 		refs, formations = append(refs, string(key)), append(formations, string(c.FormationKey()))
@@ -148,9 +151,9 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 	return found, nil
 }
 
-// RememberNames keeps companies under the keys of their creation, so that rows
-// that name them without an id find them. A name that is known already stays as
-// it is, unless it was confirmed for one company and is the legal name of another.
+// RememberNames saves companies under the keys of their creation, so that rows that name them
+// without an ID find them. A known name stays unchanged, unless it was confirmed for one company
+// and is the legal name of another.
 func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filing.Company) error {
 	if len(named) == 0 {
 		return nil
@@ -176,7 +179,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 		if err != nil {
 			return fmt.Errorf("save the company %s: %w", ref, err)
 		}
-		// They count as a look-up for no batch.
+		// They count as a lookup for no batch.
 		records = append(records, record{text("ref", ref), text("record", string(body)), number("at", 0)})
 	}
 	if len(records) == 0 {
@@ -192,20 +195,21 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 	return wrap(fmt.Sprintf("save the names of %d companies", len(records)), err)
 }
 
-// NameOnFile is a company's name that was bought or looked up here.
+// NameOnFile is the name of a company that was bought or looked up here.
 type NameOnFile struct {
-	Name    string
-	State   filing.State
-	Company string         // its id, where it is known
-	Bought  filing.Product // "" for a company that was looked up
-	Batch   string
-	File    string
-	Number  int
-	At      time.Time
+	Name  string
+	State filing.State
+	// Company is the company's ID. Empty if unknown.
+	Company string
+	// Bought is empty if the company was looked up.
+	Bought filing.Product
+	Batch  string
+	File   string
+	Number int
+	At     time.Time
 }
 
-// ListNames lists the names that were formed or created here, and those of
-// companies that were looked up.
+// ListNames lists the names of companies that were formed, created or looked up here.
 func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
@@ -225,7 +229,8 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 		if n.Request.Order.Formation != nil {
 			n.State = n.Request.Order.FilingState
 		}
-		if one := n.Batch + "|" + fmt.Sprint(n.Number); !seen[one] { // under an older key too
+		// A formation may also have an older key.
+		if one := n.Batch + "|" + fmt.Sprint(n.Number); !seen[one] {
 			seen[one] = true
 			all = append(all, n.NameOnFile)
 		}

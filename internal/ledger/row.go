@@ -10,21 +10,22 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// rowFields are the columns of a storedRow r, but for its own batch and number.
+// rowFields are the columns of a storedRow r except Own.
 const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message,
 		r.cost AS "cost.amount", r.certainty AS "cost.certainty", r.held AS reserved, r.spent AS "spent.amount",
 		r.spent_certainty AS "spent.certainty", r.approved AS "approved.amount",
 		r.approved_certainty AS "approved.certainty", r.attempts, r.tries, r.doubt AS uncertain, r.dropped, r.company,
 		r.creating, r.owner, r.waits AS blocked_on, r.priority, r.updated_at, `
 
-// What reads rows selects them as they are, or as the results of their batches show them.
+// The beginnings of the queries for rows as they are, and for rows as the results of their batches
+// show them.
 const (
 	selectRows    = `SELECT ` + rowFields + `r.batch AS "own.batch", r.number AS "own.number" FROM rows r WHERE `
 	selectResults = `SELECT ` + rowFields + `r.own_batch AS "own.batch", r.own_number AS "own.number"
 		FROM result_rows r WHERE `
 )
 
-// selectIn selects from the results of a batch, or from the rows of all batches for "".
+// selectIn selects from the results of a batch, or from the rows of all batches if batch is empty.
 func selectIn(batch string) string {
 	if batch == "" {
 		return selectRows
@@ -32,7 +33,7 @@ func selectIn(batch string) string {
 	return selectResults
 }
 
-// storedRow is a row as the database has it: its cost is that of what is left to order.
+// storedRow is a row in the form of the database. Its cost is the cost of the rest of the order.
 type storedRow struct {
 	Row
 	Own BatchRow
@@ -53,8 +54,8 @@ func (s *storedRow) row() Row {
 	return r
 }
 
-// Left returns what the row still orders, for a user and a company by their ids. What is left
-// after a formation is ordered for the company that it formed.
+// Left returns the rest of the row's order, for a user and a company by their IDs. The rest of an
+// order with a placed formation is for the company that was formed.
 func (r *Row) Left(userID, companyID string) filing.Order {
 	o := r.Request.Order
 	o.UserID, o.CompanyID = userID, companyID
@@ -67,8 +68,9 @@ func (r *Row) Left(userID, companyID string) filing.Order {
 	return o
 }
 
-// Sent returns what of an order a process that is forgotten may have sent: its first request,
-// and what the service would make a second time. The rest is ordered once this is decided.
+// Sent returns the part of an order that a process without a record may have sent. It has the first
+// request and the items that the service would make a second time. rest is the other part, which is
+// ordered once this one is decided.
 func Sent(order filing.Order) (sent filing.Order, rest []filing.Product) {
 	_, later := order.First()
 	for _, p := range later.Products() {
@@ -90,16 +92,16 @@ func streamRows(ctx context.Context, q lister, query string, args ...any) iter.S
 	}
 }
 
-// pageSize bounds what is in memory while a batch streams by.
+// pageSize limits the number of rows in memory while a batch is streamed.
 const pageSize = 1000
 
-// Rows streams the rows of a batch in the order of the input, with their items. Corrected
-// rows are as they were; see Results.
+// Rows streams the rows of a batch in the order of the input, with their items. Corrected rows have
+// their original content. See Results.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
 	return l.inOrder(ctx, selectRows, batch)
 }
 
-// Results streams the rows of a batch as Rows does, as its results show them: a corrected row
+// Results streams the rows of a batch like Rows, in the form that its results show. A corrected row
 // has the result of the row that was sent in its place.
 func (l *Ledger) Results(ctx context.Context, batch string) iter.Seq2[Row, error] {
 	return l.inOrder(ctx, selectResults, batch)
@@ -112,7 +114,7 @@ func (db *database) inOrder(ctx context.Context, from, batch string) iter.Seq2[R
 	})
 }
 
-// pages streams rows page by page, each read from where the last one ended.
+// pages streams rows page by page. Each page begins after the last row of the previous one.
 func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		last := Row{Number: -1}
@@ -135,7 +137,7 @@ func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, err
 	}
 }
 
-// namePlaced adds to the message of a row that is not done what was placed for it.
+// namePlaced adds the placed items to the message of a row that is not done.
 func (r *Row) namePlaced() {
 	switch r.Result {
 	case filing.Placed, filing.Exists, filing.Skipped:
@@ -155,8 +157,8 @@ func (r *Row) addNote(note string) {
 	r.Message += note
 }
 
-// nameTwice adds to the messages of a page's rows what was bought twice. At is where the
-// page has a row.
+// nameTwice adds the items that were bought twice to the messages of a page's rows. at maps the IDs
+// of the rows to their positions.
 func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
 	twice, err := listTwice(ctx, prepared{db}, math.MaxInt32)
 	for _, t := range twice {
@@ -236,7 +238,7 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 	return page, db.coverPage(ctx, page)
 }
 
-// Row reads one row with its items.
+// Row reads one row with its items. It returns ErrNotFound if there is no such row.
 func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 	page, err := l.page(ctx, selectRows+`r.id = $1`, id)
 	if err != nil {
@@ -248,8 +250,7 @@ func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 	return page[0], nil
 }
 
-// RowsByID reads rows with their items, by id; those that are not there are
-// left out.
+// RowsByID reads rows with their items by ID. It leaves out rows that do not exist.
 func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, error) {
 	rows := make(map[int64]Row, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
@@ -265,28 +266,28 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 	return rows, nil
 }
 
-// sendable is what Begin will let through, but for what halts everybody.
+// sendable is the condition under which Begin accepts a row, apart from a halt of the whole fleet.
 const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0
 	AND b.canceled = 0 AND b.approval <> 'wanted'`
 
-// ReadyRows reads those of the given rows that may be sent now.
+// ReadyRows reads the given rows and leaves out rows that may not be sent now.
 func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	in, args := among(l.dialect, ids, toMillis(l.now()))
-	// The rows first: PostgreSQL would go through all that are ready instead.
+	// The given rows are selected first. Otherwise PostgreSQL would read all ready rows.
 	return l.page(ctx, selectRows+`r.id IN (
 			WITH asked AS MATERIALIZED (SELECT id, batch, result, waits, due FROM rows WHERE id `+in+`)
 			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
 		ORDER BY r.priority, r.id`, args...)
 }
 
-// Sendable lists the ids of rows that may be sent now: some of every batch in turn, so
-// that a small one is not stuck behind a large one, and not more than limit.
-// An only batch narrows it to one.
+// Sendable lists at most limit IDs of rows that may be sent now. It takes some rows of every batch
+// in turn, so that a small batch is not delayed by a large one. If only is not empty, it considers
+// only that batch.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	// Not EXISTS, for which PostgreSQL would read all ready rows.
+	// With EXISTS, PostgreSQL would read all ready rows.
 	batches, err := list[string](ctx, prepared{l.database}, "list batches with work",
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
@@ -297,10 +298,11 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	if err != nil {
 		return nil, err
 	}
-	inTurn := make(map[int][]int64) // by how many rows of their batch come before them
+	// inTurn is keyed by the number of rows of the same batch that come before the row.
+	inTurn := make(map[int][]int64)
 	for _, batch := range batches {
-		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
-		// them all rather than take the first of their index.
+		// The query reads only the rows table. With the batches table, PostgreSQL would read and
+		// sort all rows instead of taking the first rows of the index.
 		found, err := list[int64](ctx, prepared{l.database}, "list rows to send of batch "+batch,
 			`SELECT r.id FROM rows r
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// list reads a query's rows into values of a struct. A column goes to the field of its
-// name: created_at to CreatedAt, and "cost.amount" to Amount within Cost. A value that is
-// no struct takes the only column. what begins the errors.
+// list reads a query's rows into values of a struct. A column is stored in the field of its name:
+// created_at in CreatedAt, and "cost.amount" in Amount within Cost. A value that is not a struct
+// takes the only column. Errors begin with what.
 func list[T any](ctx context.Context, q lister, what, query string, args ...any) ([]T, error) {
 	var all []T
 	for v, err := range stream[T](ctx, q, what, query, args...) {
@@ -37,8 +37,8 @@ func stream[T any](ctx context.Context, q lister, what, query string, args ...an
 	}
 }
 
-// eachInto calls do for every row of a query's result, until do returns false. It takes what
-// QueryContext returns.
+// eachInto calls do for every row of a query's result, until do returns false. It takes the results
+// of QueryContext.
 func eachInto[T any](rows *sql.Rows, err error, do func(T) bool) error {
 	if err != nil {
 		return err
@@ -63,13 +63,13 @@ func eachInto[T any](rows *sql.Rows, err error, do func(T) bool) error {
 	return rows.Err()
 }
 
-// lister is what list needs of a database or a transaction.
+// lister is the part of a database or a transaction that list uses.
 type lister interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// find reads a query's first row as list does. It returns none if there is no row: nil for
-// the zero value.
+// find reads a query's first row as list does. If there is no row, it returns the error none, or
+// the zero value if none is nil.
 func find[T any](ctx context.Context, q lister, none error, what, query string, args ...any) (first T, err error) {
 	all, err := list[T](ctx, q, what, query, args...)
 	if len(all) > 0 {
@@ -81,7 +81,7 @@ func find[T any](ctx context.Context, q lister, none error, what, query string, 
 	return first, err
 }
 
-// execEach runs statements with one argument.
+// execEach runs statements with the same single argument.
 func execEach(ctx context.Context, tx execer, arg any, statements ...string) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s, arg); err != nil {
@@ -91,7 +91,7 @@ func execEach(ctx context.Context, tx execer, arg any, statements ...string) err
 	return nil
 }
 
-// targetsOf are where a scan of the columns puts them. It panics if a column has no field.
+// targetsOf returns the scan targets of the columns. It panics if a column has no field.
 func targetsOf(v reflect.Value, columns []string) []any {
 	if v.Kind() != reflect.Struct {
 		return []any{v.Addr().Interface()}
@@ -139,8 +139,8 @@ func (m *millis) Scan(value any) error {
 	return nil
 }
 
-// asDocument scans a list, a map, a struct or a pointer from JSON, or from nothing if it is empty.
-// A list of words may also be stored as these words, with blanks or commas between them.
+// asDocument scans a list, a map, a struct or a pointer from JSON. An empty text leaves it empty. A
+// list of words may also be stored as words separated by blanks or commas.
 type asDocument struct{ field reflect.Value }
 
 // Scan implements sql.Scanner.

@@ -14,10 +14,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// CompanyList is a spreadsheet of companies, kept by its content.
+// CompanyList is a spreadsheet of companies, stored by its content.
 type CompanyList struct {
-	Hash      string
-	File      string // its name as it was given
+	Hash string
+	// File is its name as it was given.
+	File      string
 	Content   []byte
 	CreatedBy string
 	CreatedAt time.Time
@@ -25,18 +26,26 @@ type CompanyList struct {
 
 // Schedule places the filings of a company list when they are due.
 type Schedule struct {
-	Name        string
-	CompanyList string          // its hash
-	File        string          // the company list's name
-	Options     json.RawMessage // how the company list is read, in the form of the caller
-	Timing      string          // as it was typed
-	Approval    bool            // each run waits for approval
-	Paused      bool
-	Since       time.Time // reports due earlier are not filed
-	Changed     time.Time // when it got its present company list
-	Version     int       // counts its changes
-	CreatedBy   string
-	CreatedAt   time.Time
+	Name string
+	// CompanyList is the hash of the company list.
+	CompanyList string
+	// File is the name of the company list.
+	File string
+	// Options determine how the company list is read, in the form of the caller.
+	Options json.RawMessage
+	// Timing is the timing as it was typed.
+	Timing string
+	// Approval reports whether each run waits for approval.
+	Approval bool
+	Paused   bool
+	// Since excludes earlier due dates. Reports that were due earlier are not filed.
+	Since time.Time
+	// Changed is when the schedule got its present company list.
+	Changed time.Time
+	// Version counts the changes.
+	Version   int
+	CreatedBy string
+	CreatedAt time.Time
 }
 
 // RunState is the state of a run.
@@ -44,37 +53,44 @@ type RunState string
 
 // The states of a run.
 const (
-	RunBegun  RunState = "begun"  // a process is making its batch
-	RunDone   RunState = "done"   // its batch is there
-	RunFailed RunState = "failed" // it made none, and the note says why
+	// RunBegun means that a process is making the batch.
+	RunBegun RunState = "begun"
+	// RunDone means that the batch exists.
+	RunDone RunState = "done"
+	// RunFailed means that there is no batch. The note has the reason.
+	RunFailed RunState = "failed"
 )
 
-// Run is one time that a schedule is due.
+// Run is one due time of a schedule.
 type Run struct {
-	ID          string // made of the schedule and the moment: the same on every machine
-	Schedule    string
-	Due         time.Time
-	CompanyList string // the list it was made from
-	Missed      int    // earlier times that passed while nothing ran
-	BeganAt     time.Time
-	EndedAt     time.Time
-	State       RunState
-	Batch       string
-	Plan        json.RawMessage // what it meant to do, for its readers
-	Note        string
+	// ID is derived from the schedule and the time, so it is the same on every machine.
+	ID       string
+	Schedule string
+	Due      time.Time
+	// CompanyList is the company list that the run used.
+	CompanyList string
+	// Missed counts the earlier due times that passed while nothing ran.
+	Missed  int
+	BeganAt time.Time
+	EndedAt time.Time
+	State   RunState
+	Batch   string
+	// Plan is the plan of the run for display.
+	Plan json.RawMessage
+	Note string
 }
 
-// ErrNoSharedKey is returned for a company list that only this machine could open
-// again: the database is shared, and any of its machines may run the schedule.
+// ErrNoSharedKey is returned for a company list that only this machine could open again. The
+// database is shared, and any of its machines may run the schedule.
 var ErrNoSharedKey = errors.New(
 	"the database is shared, and FILING_SEAL_KEY is not set: only this machine could open the " +
 		"company list again. Set FILING_SEAL_KEY to the same value on every machine: the content of sealing.key in " +
 		"the data " +
 		"folder where that exists, or a new key (openssl rand -hex 32)")
 
-// AddCompanyList saves a company list and returns its hash. It is
-// no audit event of its own: that is the change of the schedule that takes it.
-// It returns ErrNoSharedKey.
+// AddCompanyList saves a company list and returns its hash. It adds no audit event, because the
+// change of the schedule that uses the list is the audit event. It returns ErrNoSharedKey if only
+// this machine could open the list again.
 func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
@@ -110,8 +126,7 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 	return r, wrap("read the company list "+hash, err)
 }
 
-// Add adds a schedule. It reports false, and changes nothing, where there is
-// one of that name.
+// Add adds a schedule. If a schedule of that name exists, it reports false and changes nothing.
 func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
 	if since.IsZero() {
@@ -139,7 +154,7 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	return added, nil
 }
 
-// noteList notes since when a schedule has its company list.
+// noteList records when a schedule got its company list.
 func noteList(ctx context.Context, tx *sql.Tx, name string) error {
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO season_lists (season, since, roster)
@@ -148,9 +163,10 @@ func noteList(ctx context.Context, tx *sql.Tx, name string) error {
 	return err
 }
 
-// ListSince is a company list that a schedule has, or had, from a moment on.
+// ListSince is a company list of a schedule and the time from which it applies.
 type ListSince struct {
-	CompanyList string // its hash
+	// CompanyList is the hash of the company list.
+	CompanyList string
 	Since       time.Time
 }
 
@@ -160,9 +176,9 @@ func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error
 		`SELECT roster AS company_list, since FROM season_lists WHERE season = $1 ORDER BY since`, name)
 }
 
-// Change changes what a schedule files and when; a paused one stays paused. It
-// returns ErrStale where s.Version is not the present one: another person has
-// changed, paused, resumed or removed it since.
+// Change changes the filings and the timing of a schedule. A paused schedule stays paused. It
+// returns ErrStale if s.Version is outdated, because another person has changed, paused, resumed or
+// removed the schedule since.
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		err := changed(ErrStale)(tx.ExecContext(ctx,
@@ -192,25 +208,24 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 			ORDER BY s.name`)
 }
 
-// SetPaused pauses a schedule, or resumes it: what was due in between is not
-// made up for. It is done whatever else has changed: who pauses must not be too
-// late. It returns ErrNotFound.
+// SetPaused pauses or resumes a schedule. Filings that were due during the pause are skipped. It
+// ignores concurrent changes, because a pause must always take effect. It returns ErrNotFound if
+// there is no such schedule.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
 	return wrap("change the schedule "+name, changed(ErrNotFound)(l.exclusively(ctx,
 		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
 		toMillis(l.now()))))
 }
 
-// Remove deletes a schedule. The company lists, its runs and their batches stay. It
-// returns ErrNotFound.
+// Remove deletes a schedule. The company lists, its runs and their batches stay. It returns
+// ErrNotFound if there is no such schedule.
 func (l Schedules) Remove(ctx context.Context, name string) error {
 	return wrap("change the schedule "+name,
 		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM seasons WHERE name = $1`, name)))
 }
 
-// ClaimRun claims a run for this process. It is claimed once, whatever the
-// number of processes that try; one whose process has died before its end is
-// claimed again.
+// ClaimRun claims a run for this process. Only one process can claim a run. If that process dies
+// before the run has ended, another one can claim it again.
 func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		was, err := find[struct {
@@ -261,13 +276,13 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	return wrap("end the run "+f.ID, err)
 }
 
-// ListRuns lists the runs of a schedule, or of all for "", the newest first.
+// ListRuns lists the runs of a schedule, or of all schedules if season is empty, the newest first.
 func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
 	return l.selectRuns(ctx, `, plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
-// ListRunsInBrief lists all runs without their plans and notes: for callers
-// that looks every few seconds what is due.
+// ListRunsInBrief lists all runs without their plans and notes, for callers that check every few
+// seconds for due runs.
 func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 	return l.selectRuns(ctx, ` FROM firings ORDER BY due DESC, id`)
 }
@@ -278,22 +293,29 @@ func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]
 		args...)
 }
 
-// PriorPurchase is a purchase that keeps a row from buying.
+// PriorPurchase is a purchase that prevents a row from buying the same.
 type PriorPurchase struct {
-	Batch  string
-	Root   string // see Batch.Root
-	Number int    // of the row that has it, in its sheet
-	Bought bool   // false while that row's answer is out
-	Covers bool   // not the same purchase: its subscription covers this one
+	Batch string
+	// Root is the root of the batch. See Batch.Root.
+	Root string
+	// Number is the number of the row with the purchase, in its sheet.
+	Number int
+	// Bought is false while that row's request is in flight.
+	Bought bool
+	// Covers reports whether it is a different purchase with a subscription that covers this one.
+	Covers bool
 
-	Row      int64
-	Canceled bool   // its filing was canceled
-	Order    string // the order that opened the subscription
-	Status   string // the service's word for it
+	Row int64
+	// Canceled reports whether its filing was canceled.
+	Canceled bool
+	// Order is the order that opened the subscription.
+	Order string
+	// Status is the service's term for the subscription's status.
+	Status string
 }
 
-// FindPriorPurchases says which of the claims that a new batch would make are held by
-// others already, as Begin will see it. It decides nothing.
+// FindPriorPurchases returns the purchases that already have the claims of a new batch, as Begin
+// will find them. It decides nothing.
 func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[filing.Key]PriorPurchase, error) {
 	var keys []filing.Key
 	for _, c := range claims {

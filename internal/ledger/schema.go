@@ -13,8 +13,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Migrations holds the schema: one file, and a further one for each change after the
-// first release. Both databases run the same files; see dialect.words.
+// Migrations has the migrations of the schema. The first file has the schema of the first release,
+// and each later change has a further file. Both databases run the same files. See dialect.words.
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
@@ -47,11 +47,11 @@ func (d dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.P
 	return p, wrap("read the migrations", err)
 }
 
-// ErrNewer is returned for a ledger that a newer version of the program has
-// prepared: this one does not know what it would have to observe.
+// ErrNewer is returned for a ledger that a newer version of the program has prepared. This version
+// does not know the rules of the newer one.
 var ErrNewer = errors.New("the ledger was prepared by a newer version")
 
-// newer says which version has prepared the ledger, and what to do.
+// newer returns an error with the version that prepared the ledger and the next step for the user.
 func newer(schema, known int64, by string) error {
 	if by == "" {
 		by = "a later version"
@@ -61,7 +61,7 @@ func newer(schema, known int64, by string) error {
 			"one (back to this one: restore the backup from before the update)", ErrNewer, by, schema, known)
 }
 
-// refuseUnknown refuses a ledger with a migration that this program does not have.
+// refuseUnknown returns an error if the ledger has a migration that this program lacks.
 func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 	var known []int64
 	for _, s := range p.ListSources() {
@@ -90,18 +90,19 @@ func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error 
 		return wrap("read which version prepared the ledger", err)
 	}
 	var by string
-	_ = db.write.QueryRowContext(ctx, `SELECT written_by FROM control`).Scan(&by) // it may have another shape by now
+	// The table may have another shape in a newer version.
+	_ = db.write.QueryRowContext(ctx, `SELECT written_by FROM control`).Scan(&by)
 	return newer(unknown, db.schema, by)
 }
 
-// sign notes which program prepared the tables.
+// sign records the program that prepared the tables.
 func (db *database) sign(ctx context.Context) error {
 	_, err := db.write.ExecContext(ctx,
 		`UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, db.schema, program())
 	return wrap("note which version prepared the ledger", err)
 }
 
-// program names the version of this program; "" where it was built without one.
+// program returns the version of this program, or an empty string if it was built without one.
 func program() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

@@ -21,33 +21,34 @@ import (
 	"unicode"
 )
 
-// A sealed value says which key sealed it: sealMark, the key's id, then the nonce
-// and the output of AES-GCM.
+// A sealed value begins with sealMark and the ID of the key that sealed it. The nonce and the
+// output of AES-GCM follow.
 const (
 	sealMark   = "BFS1"
 	keyIDBytes = 8
-	markBytes  = len(sealMark) + keyIDBytes // a multiple of three: base64 begins alike, too
+	// markBytes is a multiple of three, so that the base64 form has a fixed beginning, too.
+	markBytes = len(sealMark) + keyIDBytes
 )
 
-// sealKeyFile is the key's name in the data folder.
+// sealKeyFile is the name of the key file in the data folder.
 const sealKeyFile = "sealing.key"
 
-// sealingKey is one key, and the beginning of what it seals.
+// sealingKey is one key and the mark at the beginning of its sealed values.
 type sealingKey struct {
 	mark string
 	aead cipher.AEAD
 }
 
-// keyring are the keys that open values, the one that seals first.
+// keyring has the keys that open values. The first key seals.
 type keyring []sealingKey
 
-// seal seals a value under the first key, bound to its place.
+// seal seals a value with the first key and binds it to its place.
 func (k keyring) seal(place string, value []byte) []byte {
 	return append([]byte(k[0].mark), k[0].aead.Seal(nil, nil, value, []byte(place))...)
 }
 
-// open opens what seal has sealed for the same place, under any of the keys. It
-// returns ErrSealed.
+// open opens a value that seal has sealed for the same place, with any of the keys. It returns
+// ErrSealed if none fits.
 func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 	for i := range k {
 		if bytes.HasPrefix(sealed, []byte(k[i].mark)) {
@@ -59,7 +60,7 @@ func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// sealText seals a value as text, bound to its place.
+// sealText seals a value as text and binds it to its place.
 func (db *database) sealText(place string, value []byte) (string, error) {
 	keys, err := db.sealer()
 	if err != nil {
@@ -68,7 +69,8 @@ func (db *database) sealText(place string, value []byte) (string, error) {
 	return base64.StdEncoding.EncodeToString(keys.seal(place, value)), nil
 }
 
-// openText opens what sealText has sealed for the same place. It returns ErrSealed.
+// openText opens a value that sealText has sealed for the same place. It returns ErrSealed if no
+// key fits.
 func (db *database) openText(place, sealed string) ([]byte, error) {
 	keys, err := db.sealer()
 	if err != nil {
@@ -81,10 +83,10 @@ func (db *database) openText(place, sealed string) ([]byte, error) {
 	return keys.open(place, raw)
 }
 
-// sealedPart is how much of a content is sealed at once.
+// sealedPart is the number of bytes that are sealed at once.
 const sealedPart = 1 << 20
 
-// sealParts seals a content part by part, and stores each part as it comes: only one is in
+// sealParts seals a content in parts and stores each part as it arrives, so that only one is in
 // memory. It returns the number of bytes.
 func (db *database) sealParts(place string, content io.Reader,
 	store func(part int, sealed []byte) error) (size int64, err error) {
@@ -110,8 +112,8 @@ func (db *database) sealParts(place string, content io.Reader,
 	}
 }
 
-// openParts opens what sealParts has sealed for the same place, from a query of the parts
-// in their order. It returns ErrSealed.
+// openParts opens a content that sealParts has sealed for the same place. The query returns the
+// parts in their order. It returns ErrSealed if no key fits.
 func (db *database) openParts(ctx context.Context, place, query, id string) ([]byte, error) {
 	keys, err := db.sealer()
 	if err != nil {
@@ -135,7 +137,7 @@ func (db *database) openParts(ctx context.Context, place, query, id string) ([]b
 
 // sealing holds the keys of a process.
 type sealing struct {
-	// given holds the keys of FILING_SEAL_KEY. If it is empty, they are in the file at path.
+	// given has the keys of FILING_SEAL_KEY. If it is empty, the keys are in the file at path.
 	given string
 	path  string
 
@@ -143,7 +145,7 @@ type sealing struct {
 	keys keyring
 }
 
-// sealer returns the keys. It creates the key file at its first use.
+// sealer returns the keys. It creates the key file at the first use.
 func (db *database) sealer() (keyring, error) {
 	s := &db.sealing
 	s.mu.Lock()
@@ -163,7 +165,7 @@ func (db *database) sealer() (keyring, error) {
 	return s.keys, err
 }
 
-// parseKeys reads keys that blanks, commas or lines part.
+// parseKeys reads keys that are separated by blanks, commas or line breaks.
 func parseKeys(text string) (keyring, error) {
 	var keys keyring
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
@@ -188,8 +190,8 @@ func parseKeys(text string) (keyring, error) {
 	return keys, nil
 }
 
-// keyFile reads the keys, or makes one. Two processes at once agree on one key, because
-// the complete file appears under its name, or none does.
+// keyFile reads the keys, or creates a key. Two processes that start at once agree on one key,
+// because the file appears under its name only when it is complete.
 func keyFile(path string) (string, error) {
 	content, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +219,8 @@ func makeKey(path string) error {
 	if err := os.Link(fresh.Name(), path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil // another process was faster
+	// Another process was faster.
+	return nil
 }
 
 func readKey(path string) (string, error) {
@@ -225,7 +228,8 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the sealing key: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // where a mode says nothing
+	// On Windows a file mode does not show who can read the file.
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		return "", fmt.Errorf("others can read the sealing key %s: chmod 600 it", path)
 	}
 	content, err := os.ReadFile(path)

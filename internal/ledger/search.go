@@ -21,12 +21,12 @@ import (
 type ListedCompany struct {
 	// Key identifies the company in an address: its ID, or a hash of its name.
 	Key string
-	// ID is the company's ID, or empty if it has none yet.
+	// ID is the company's ID. Empty if it has none yet.
 	ID string
-	// Name and Client are those of the newest row. Client may be empty.
+	// Name and Client are from the newest row. Client may be empty.
 	Name   string
 	Client string
-	// Words are those of the name as it is searched.
+	// Words are the words of the name in the form for search.
 	Words string
 }
 
@@ -37,8 +37,8 @@ const (
 	idField     = "companyId"
 )
 
-// listed returns the columns of a row by which its company and client are found. fields
-// are those of the columns of its batch.
+// listed returns the columns of a row by which its company and client are found. fields are the
+// fields of the batch's columns.
 func (r *Row) listed(fields []string) record {
 	texts := cellTexts(string(r.Cells))
 	cell := func(field string) string {
@@ -64,8 +64,7 @@ func (r *Row) listed(fields []string) record {
 	}
 }
 
-// searchWords are the words of a name as people type them: folded, and without
-// accents.
+// searchWords returns the words of a name as people type them, folded and without accents.
 func searchWords(name string) []string {
 	return strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -100,8 +99,8 @@ func (l Companies) listed(ctx context.Context, what, query string, args ...any) 
 	return found, err
 }
 
-// Search finds at most limit companies whose names have words that begin with those of the
-// text, or whose IDs begin with it.
+// Search finds at most limit companies by the beginnings of the words of their names, or by the
+// beginning of their IDs.
 func (l Companies) Search(ctx context.Context, words string, limit int) ([]ListedCompany, error) {
 	var where string
 	var args []any
@@ -138,7 +137,7 @@ func (l Companies) List(ctx context.Context, after string, limit int) ([]ListedC
 		ORDER BY r.company_words, r.company_key LIMIT $3`, last.Words, last.Key, limit)
 }
 
-// Company finds a company of submitted rows. It returns ErrNotFound.
+// Company finds a company of submitted rows. It returns ErrNotFound if there is none.
 func (l Companies) Company(ctx context.Context, key string) (ListedCompany, error) {
 	found, err := l.listed(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
 		ORDER BY r.id DESC LIMIT 1`, key)
@@ -151,7 +150,7 @@ func (l Companies) Company(ctx context.Context, key string) (ListedCompany, erro
 	return found[0], nil
 }
 
-// Clients finds at most limit clients whose names have the text.
+// Clients finds at most limit clients whose names contain the text.
 func (l Companies) Clients(ctx context.Context, name string, limit int) ([]string, error) {
 	return list[string](ctx, l.read, "search the clients", `SELECT c.client FROM rows c WHERE c.id IN (
 			SELECT MIN(r.id) FROM rows r
@@ -162,7 +161,7 @@ func (l Companies) Clients(ctx context.Context, name string, limit int) ([]strin
 		"%"+escapeLike(filing.FoldLegalName(name))+"%", limit)
 }
 
-// BatchesOfClient lists the batches that have a row of a client.
+// BatchesOfClient returns the batches that have a row of a client.
 func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[string]bool, error) {
 	all := make(map[string]bool)
 	batches, err := list[string](ctx, l.read, "find the batches of a client", `SELECT DISTINCT batch FROM rows
@@ -187,14 +186,14 @@ func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error)
 		ORDER BY r.id LIMIT 20`, order)
 }
 
-// CompanyOfRow is the key of the company of a row, or empty if it has none.
+// CompanyOfRow returns the key of a row's company, or an empty string if it has none.
 func (l *Ledger) CompanyOfRow(ctx context.Context, row int64) (key string, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT company_key FROM rows WHERE id = $1`, row).Scan(&key)
 	return key, wrap("find the company of a row", err)
 }
 
-// cellTexts reads the cells of a row as they are kept, as texts: a client's number
-// is a number, and a matter may be a date. Placeholders are empty.
+// cellTexts reads the stored cells of a row as texts. A client's number may be stored as a number,
+// and a matter may be a date. Placeholders are empty.
 func cellTexts(cells string) []string {
 	var values []json.RawMessage
 	if json.Unmarshal([]byte(cells), &values) != nil {
@@ -204,7 +203,8 @@ func cellTexts(cells string) []string {
 	for i, v := range values {
 		var wrapped map[string]string
 		switch {
-		case json.Unmarshal(v, &texts[i]) == nil: // null leaves it empty
+		// The text of null stays empty.
+		case json.Unmarshal(v, &texts[i]) == nil:
 		case json.Unmarshal(v, &wrapped) == nil:
 			texts[i] = cmp.Or(wrapped["number"], wrapped["date"])
 		default:

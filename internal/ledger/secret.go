@@ -9,19 +9,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Social Security numbers are needed from the import to the order and not a
-// moment longer. In between they are sealed under a key that is not in the
-// database, and so is everything else that may hold one: see sealer.
+// Social Security numbers are needed only from the import to the order. In between they are sealed
+// with a key that is not in the database, like all other data that may contain one. See sealer.
 
-// ErrSealed is returned where a secret cannot be opened: it was sealed under
-// another key, or is not there any more.
+// ErrSealed is returned if a secret cannot be opened, because it was sealed with another key or no
+// longer exists.
 var ErrSealed = errors.New("the sealed number cannot be opened with this key")
 
-// place binds a sealed number to its row, so that one cannot stand for another.
+// place binds a sealed number to its row, so that it cannot be used for another row.
 func place(batch string, number int) string { return fmt.Sprintf("%s|%d", batch, number) }
 
-// withoutSecret returns the request as it may be stored, and the number that
-// was in it; "" where there was none.
+// withoutSecret returns the request in the form that may be stored, and the number that it had, or
+// an empty string if it had none.
 func withoutSecret(r *filing.Request) (*filing.Request, string) {
 	if r == nil || r.Order.EIN == nil || r.Order.EIN.ResponsiblePartySSN == "" {
 		return r, ""
@@ -38,7 +37,8 @@ func (db *database) seal(batch string, number int, secret string) (string, error
 
 // Unseal opens the Social Security number of a row that is about to be sent.
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
-	at := r.InBatch() // a sealed number is bound to its place
+	// A sealed number is bound to its place.
+	at := r.InBatch()
 	sealed, err := find[string](ctx, l.read, ErrSealed, fmt.Sprintf("row %d of batch %s", at.Number, at.Batch),
 		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch, at.Number)
 	if err != nil {
@@ -48,8 +48,8 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	return string(secret), wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
 }
 
-// forget erases the numbers of rows that will not be sent any more, or whose EIN was
-// placed. A rejected row keeps its own: a retry needs it.
+// forget erases the numbers of rows that will not be sent again or whose EIN was placed. A rejected
+// row keeps its number, because a retry needs it.
 func (g *groupWriter) forget() error {
 	var done []record
 	for _, s := range g.changed {

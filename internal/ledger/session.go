@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// ErrSession is returned for a session that is unknown or has ended, and for
-// one of a disabled account.
+// ErrSession is returned for a session that is unknown or has ended, or that belongs to a disabled
+// account.
 var ErrSession = errors.New("the session has ended: sign in again")
 
-// Sessions expire when idle. Their use is recorded only now and then: a page
-// that is looked at asks every few seconds.
+// Sessions expire when idle. Their use is recorded at most once per seenEvery, because an open page
+// sends a request every few seconds.
 const (
 	sessionIdle = 12 * time.Hour
 	seenEvery   = time.Minute
@@ -25,28 +25,36 @@ const (
 
 // Session is a signed-in browser of an account.
 type Session struct {
-	ID        string // names it to its owner; it is no way to its secret
+	// ID identifies the session to its owner. It does not reveal the secret.
+	ID        string
 	Account   Account
 	CreatedAt time.Time
 	SeenAt    time.Time
-	EndsAt    time.Time // whatever happens
-	From      string    // the address it was begun from
-	Agent     string    // the family of the browser it was begun in
+	// EndsAt is the end of the session even if it is in use.
+	EndsAt time.Time
+	// From is the address that began the session.
+	From string
+	// Agent is the browser family that began the session.
+	Agent string
 }
 
-// SignIn is how a session begins.
+// SignIn describes the beginning of a session.
 type SignIn struct {
-	Life          time.Duration
-	From          string // the address
-	Agent         string // the family of the browser
-	ProviderToken string // the ID token of the sign-in provider, if it signed the person in
-	OwnWay        bool   // by a passkey or the sign-in provider, not by a link
+	Life time.Duration
+	// From is the network address.
+	From string
+	// Agent is the browser family.
+	Agent string
+	// ProviderToken is the ID token of the sign-in provider. Empty if the provider was not used.
+	ProviderToken string
+	// OwnWay reports whether the person used a passkey or the sign-in provider and not a link.
+	OwnWay bool
 }
 
-// publicID is how many characters of the hash of a session's secret name it.
+// publicID is the number of characters of a secret's hash that identify its session.
 const publicID = 16
 
-// newSecret makes the secret of a session or a link, and what is kept of it.
+// newSecret returns the secret of a session or a link, and the hash to store.
 func newSecret() (secret, hash string) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
@@ -54,15 +62,15 @@ func newSecret() (secret, hash string) {
 	return secret, hashed(secret)
 }
 
-// hashed is what is kept of a secret: enough to know it again. A secret of 32
-// random bytes needs no slow hash.
+// hashed returns the hash of a secret, by which the secret is recognized. A secret of 32 random
+// bytes needs no slow hash.
 func hashed(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// BeginSession signs an account in and returns the session's secret, for its
-// holder alone. It returns ErrNotFound, and ErrSession for a disabled account.
+// BeginSession signs an account in and returns the session's secret, which only its holder may see.
+// It returns ErrNotFound, and ErrSession for a disabled account.
 func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (secret string, err error) {
 	secret, hash := newSecret()
 	token := ""
@@ -104,8 +112,8 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 	return secret, nil
 }
 
-// FindSession looks up whose session a secret is, and notes that it is used. It
-// returns ErrSession.
+// FindSession finds the session of a secret and records its use. It returns ErrSession if there is
+// none.
 func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
 	s, err := find[struct {
 		Account
@@ -141,8 +149,8 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 	}, nil
 }
 
-// ProviderToken opens the ID token of a session that a sign-in provider began; it
-// is empty for others.
+// ProviderToken opens the ID token of a session that a sign-in provider began. Other sessions have
+// an empty token.
 func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
 	sealed, err := find[string](ctx, l.read, nil, "read the provider's token of a session",
 		`SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret))
@@ -153,14 +161,13 @@ func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, err
 	return string(token), wrap("open the provider's token of a session", err)
 }
 
-// EndSession signs a session out. One that has ended already is none.
+// EndSession signs a session out. It does nothing if the session has already ended.
 func (l Accounts) EndSession(ctx context.Context, secret string) error {
 	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return wrap("end a session", err)
 }
 
-// ListSessions lists the sessions of an account that have not ended; the one that
-// was used last comes first.
+// ListSessions lists the active sessions of an account, the most recently used first.
 func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
 	now := l.now()
 	return list[Session](ctx, l.read, "list the sessions",
@@ -169,14 +176,14 @@ func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, 
 		account, toMillis(now), toMillis(now.Add(-sessionIdle)), publicID)
 }
 
-// EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.
+// EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
 func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
 	return wrap("end a session", changed(ErrNotFound)(l.exclusively(ctx,
 		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 
-// EndOtherSessions ends the sessions of an account but for the one of a secret; an
-// empty secret spares none. It returns how many sessions ended.
+// EndOtherSessions ends the sessions of an account except the one with the secret. If the secret is
+// empty, it ends all. It returns the number of sessions that ended.
 func (l Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
 	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
 		hashed(secret)))

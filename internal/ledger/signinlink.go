@@ -11,22 +11,24 @@ import (
 	"time"
 )
 
-// ErrSignInLink is returned for a one-time link that is unknown, used, too old, or
-// of a disabled account.
+// ErrSignInLink is returned for a one-time sign-in link that is unknown, used or expired, or that
+// belongs to a disabled account.
 var ErrSignInLink = errors.New("the link is no longer valid: ask for a new one")
 
-// SignInLink is an open one-time link, without its secret.
+// SignInLink is an open one-time sign-in link, without its secret.
 type SignInLink struct {
-	ID        string
-	Account   string // whose it is, by name
-	MadeBy    string // "" for a link that the owner asked for by mail
+	ID string
+	// Account is the name of the account.
+	Account string
+	// MadeBy is empty if the owner asked for the link by email.
+	MadeBy    string
 	CreatedAt time.Time
 	EndsAt    time.Time
 }
 
-// MakeSignInLink makes the secret of a one-time link. Older links of the account
-// end. The firm is notified of a link that another person makes. It returns
-// ErrNotFound, ErrSignInLink for a disabled account, and ErrManaged.
+// MakeSignInLink returns the secret of a new one-time sign-in link. Older links of the account end.
+// The firm is notified if another person makes the link. It returns ErrNotFound, ErrSignInLink for
+// a disabled account, and ErrManaged.
 func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -61,15 +63,15 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 	return secret, nil
 }
 
-// mailEvery is how long a mailed link keeps the next one of its account from being
-// mailed: strangers can ask for links.
+// mailEvery is the minimum time between two mailed links of an account, because strangers can ask
+// for links.
 const mailEvery = 2 * time.Minute
 
-// MakeMailedLink makes the secret of a one-time link that is mailed to the account
-// with this name or address, for someone at an address of the network. Other links of
-// the account stay valid. Whoever set the address counts as the maker. It returns
-// ErrSignInLink if the account gets no mail: it is unknown, disabled, or managed by the
-// sign-in provider, has no address, or was sent a link a moment ago that is not used.
+// MakeMailedLink returns the secret of a new one-time sign-in link that is mailed to the account
+// with this name or address. from is the network address of the person who asked. Other links of
+// the account stay valid. The person who set the email address counts as the maker. It returns
+// ErrSignInLink if the account gets no mail, because it is unknown, disabled, managed by the
+// sign-in provider, has no address, or was sent an unused link a moment ago.
 func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	life time.Duration) (a Account, secret string, err error) {
 	secret, hash := newSecret()
@@ -90,7 +92,8 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 			folded(nameOrEmail), now-mailEvery.Milliseconds(), now)
 		return err
 	}
-	if err := look(l.read); err != nil { // strangers ask, and wait for no lock
+	// Strangers can ask for links and must not wait for a lock.
+	if err := look(l.read); err != nil {
 		return Account{}, "", err
 	}
 	var recorded AuditEvent
@@ -116,7 +119,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	return mailed.Account, secret, nil
 }
 
-// insertLink adds a link of an account, and deletes all that have expired.
+// insertLink adds a link of an account and deletes all expired links.
 func (l Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, by string, makers []string,
 	life time.Duration) error {
 	now := l.now()
@@ -134,7 +137,7 @@ func (l Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, b
 	return err
 }
 
-// standsFor lists a person with those through whose links they signed in.
+// standsFor returns a person and the makers of the links with which that person signed in.
 func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
@@ -143,14 +146,14 @@ func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 	return append(makers, name), err
 }
 
-// FindSignInLink looks up whom a link is for, and leaves it valid. It returns
-// ErrSignInLink.
+// FindSignInLink finds the account of a link and leaves the link valid. It returns ErrSignInLink if
+// the link is not valid.
 func (l Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
 	link, err := l.findSignInLink(ctx, l.read, secret)
 	return link.Account, err
 }
 
-// openLink is whom a link signs in, and who stands behind it.
+// openLink is the account of a link and the makers of the link.
 type openLink struct {
 	Account
 	Makers []string
@@ -162,9 +165,9 @@ func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) 
 		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), toMillis(l.now()))
 }
 
-// UseSignInLink uses a link up, for the first call. The account stands for the
-// makers of the link, too, until it signs in by a passkey or the sign-in provider.
-// It returns ErrSignInLink.
+// UseSignInLink uses up a link, so only the first call succeeds. The account also stands for the
+// makers of the link, until it signs in with a passkey or the sign-in provider. It returns
+// ErrSignInLink if the link is not valid.
 func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		link, err := l.findSignInLink(ctx, tx, secret)
@@ -194,8 +197,8 @@ func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, 
 	return a, nil
 }
 
-// clearLinkMakers has an account stand for itself alone, because its owner signs in
-// without a link. The sessions that links of others began end.
+// clearLinkMakers makes an account stand only for itself, because its owner signs in without a
+// link. It ends the sessions of the account, because links of others may have begun them.
 func clearLinkMakers(ctx context.Context, tx *sql.Tx, a Account) error {
 	if len(a.LinkMakers) == 0 {
 		return nil

@@ -18,7 +18,7 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// changed returns a check of an executed statement: the error none if it changed no row.
+// changed returns a check of an executed statement that returns the error none if no row changed.
 func changed(none error) func(sql.Result, error) error {
 	return func(done sql.Result, err error) error {
 		n, err := affected(done, err)
@@ -29,8 +29,8 @@ func changed(none error) func(sql.Result, error) error {
 	}
 }
 
-// orElse returns none for the error of a query that found no row, and other errors as
-// they are.
+// orElse replaces the error of a query that found no row with the error none. It returns other
+// errors unchanged.
 func orElse(err, none error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return none
@@ -43,8 +43,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// each calls do for every row of a query's result. It takes what QueryContext
-// returns.
+// each calls do for every row of a query's result. It takes the results of QueryContext.
 func each(rows *sql.Rows, err error, do func(scan func(...any) error) error) error {
 	if err != nil {
 		return err
@@ -69,22 +68,23 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// among writes the condition that a column has one of some values, and its arguments
-// after those that come before. The values are one argument, so that the text of the
-// query is the same for any number of them and is parsed once.
+// among returns the condition that a column has one of some values, and the arguments, which follow
+// the arguments in before. The values are a single argument, so that the text of the query is the
+// same for any number of them and is parsed once.
 func among[T ~int64 | ~string](d dialect, values []T, before ...any) (string, []any) {
 	if d.together {
 		return fmt.Sprintf("= ANY($%d)", len(before)+1), append(slices.Clone(before), plain(values))
 	}
 	text, err := json.Marshal(plain(values))
 	if err != nil {
-		panic(err) // numbers and texts can always be written
+		// Numbers and texts can always be encoded.
+		panic(err)
 	}
 	return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", len(before)+1),
 		append(slices.Clone(before), string(text))
 }
 
-// plain are values in a type that the database's driver knows.
+// plain returns values in a type that the database's driver supports.
 func plain[T ~int64 | ~string](values []T) any {
 	if reflect.TypeFor[T]().Kind() == reflect.Int64 {
 		numbers := make([]int64, len(values))
@@ -95,7 +95,8 @@ func plain[T ~int64 | ~string](values []T) any {
 	}
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = storable(reflect.ValueOf(v).String()) // inside JSON it is not cleaned later
+		// A text inside JSON is not cleaned later.
+		texts[i] = storable(reflect.ValueOf(v).String())
 	}
 	return texts
 }

@@ -13,25 +13,24 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// An annual report establishes a subscription of its company and state, under
-// which the service makes the reports of later years. A row for such a year is
-// not ordered while the subscription is known to be sound.
-// Source: spec section 4, rule 9; section 2, subscriptionStatus.
+// An annual report establishes a subscription of its company and state, under which the service
+// makes the reports of later years. A row for such a year is not ordered while the subscription is
+// known to be sound. Source: spec section 4, rule 9, and section 2, subscriptionStatus.
 
-// subscriptionTrust is how long a subscription counts as active after it was
-// last heard of. One that renews every year is heard of every year. Assumption:
-// the spec does not show how renewals are reported.
+// subscriptionTrust is how long a subscription counts as active after the last report about it. A
+// subscription that renews every year is reported every year. Assumption: the spec does not show
+// how renewals are reported.
 const subscriptionTrust = 400 * 24 * time.Hour
 
-// trustedSince is the moment since when a subscription must have been heard of.
-// It is the same for a day, and so is the text of the statements with it.
+// trustedSince returns the earliest time of a report that still counts. It is constant for a day,
+// which keeps the text of the statements constant.
 func trustedSince(now int64) int64 {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	return (now - subscriptionTrust.Milliseconds()) / day * day
 }
 
-// coversNow is the condition under which a purchase p of the row o has a
-// subscription that covers later years.
+// coversNow returns the condition that a purchase p of the row o has a subscription that covers
+// later years.
 func coversNow(now int64) string {
 	since := trustedSince(now)
 	return fmt.Sprintf(`NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product IN (p.product, '')
@@ -42,22 +41,30 @@ func coversNow(now int64) string {
 			AND i.subscription_at >= %d))`, since, since)
 }
 
-// Subscription is what is known of a subscription to annual reports.
+// Subscription is a known subscription to annual reports.
 type Subscription struct {
 	CompanyID string
 	State     filing.State
-	Year      int       // of the report that opened it
-	Order     string    // its order id; empty where the filing service never named it
-	Status    string    // the service's word; empty where there is none
-	HeardAt   time.Time // when the service last spoke of it
-	Row       int64     // the row that opened it
-	Batch     string
-	Root      string // see Batch.Root
-	Number    int
-	Lapsed    string // why it does not cover later years; empty while it does
+	// Year is the year of the report that opened the subscription.
+	Year int
+	// Order is the report's order ID. Empty if the filing service never named it.
+	Order string
+	// Status is the service's term for the status. Empty if unknown.
+	Status string
+	// HeardAt is when the service last reported the subscription.
+	HeardAt time.Time
+	// Row is the row that opened the subscription.
+	Row   int64
+	Batch string
+	// Root is the root of the batch. See Batch.Root.
+	Root   string
+	Number int
+	// Lapsed is the reason that the subscription does not cover later years. Empty while it does.
+	Lapsed string
 }
 
-// lapsed is why a subscription does not cover later years.
+// lapsed returns the reason that a subscription does not cover later years, or an empty string if
+// it does.
 func lapsed(status, filingStatus string, heard, now int64) string {
 	switch word := strings.ToLower(status); {
 	case filing.IsCanceled(filingStatus):
@@ -81,7 +88,7 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at AS bought_at, o.
 	LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '')
 	WHERE p.bought = 1 AND p.cover <> '' AND `
 
-// subscriptions reads those of the given covers, by cover, the newest year first.
+// subscriptions reads the subscriptions that match a condition, by cover, the newest year first.
 func (db *database) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
 	now := toMillis(db.now())
@@ -98,7 +105,7 @@ func (db *database) subscriptions(ctx context.Context, where string, args ...any
 		heard := max(toMillis(s.HeardAt), f.BoughtAt)
 		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, f.FilingStatus, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
-		// A purchase with several items is read once for each.
+		// A purchase with several items is read once for each of them.
 		at := slices.IndexFunc(all[cover],
 			func(other Subscription) bool { return other.Row == s.Row && other.Year == s.Year })
 		if at < 0 {
@@ -117,7 +124,7 @@ func (db *database) subscriptions(ctx context.Context, where string, args ...any
 	return all, nil
 }
 
-// coverOf names the subscription of a company and a state.
+// coverOf returns the key of the subscription of a company and a state.
 func coverOf(company string, state filing.State) string {
 	return "annual-report|" + company + "|" + string(state)
 }
@@ -130,7 +137,7 @@ func splitCover(cover string) (company string, state filing.State) {
 	return parts[1], filing.State(parts[2])
 }
 
-// subscriptionsOf reads the subscriptions that claims are about.
+// subscriptionsOf reads the subscriptions that may cover the claims.
 func (db *database) subscriptionsOf(ctx context.Context, claims []Claim) (map[string][]Subscription, error) {
 	var covers []string
 	for _, c := range claims {
@@ -145,8 +152,9 @@ func (db *database) subscriptionsOf(ctx context.Context, claims []Claim) (map[st
 	return db.subscriptions(ctx, `p.cover `+in, args...)
 }
 
-// Lapsed finds, for claims that no other purchase and no subscription keeps from
-// being ordered, the subscription that would cover them if it were sound.
+// Lapsed finds the lapsed subscription that would cover a claim if it were sound. It leaves out
+// claims that a sound subscription covers. The claims must not be ones that another purchase keeps
+// from being ordered.
 func (l Subscriptions) Lapsed(ctx context.Context, claims []Claim) (map[filing.Key]Subscription, error) {
 	all, err := l.subscriptionsOf(ctx, claims)
 	if err != nil {
@@ -167,12 +175,14 @@ type Coverage struct {
 	Batch  string
 	Number int
 	Cover  string
-	Year   int   // that the row asks for
-	Opened int64 // the row that opened the subscription
+	// Year is the year of the row's report.
+	Year int
+	// Opened is the row that opened the subscription.
+	Opened int64
 }
 
-// RecordCoverage notes what covers rows that are about to be skipped for it. It
-// comes before they are: one that is not skipped after all is not looked at.
+// RecordCoverage records the subscriptions that cover rows which are about to be skipped. It is
+// called before they are skipped. The record of a row that is not skipped in the end is ignored.
 func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 	if len(rows) == 0 {
 		return nil
@@ -200,7 +210,7 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 	return wrap(fmt.Sprintf("record what covers %d rows", len(rows)), err)
 }
 
-// Covered is a row that a subscription covers, with what is known of that now.
+// Covered is a row that a subscription covers, with the present state of the subscription.
 type Covered struct {
 	Row       int64
 	Batch     string
@@ -208,7 +218,8 @@ type Covered struct {
 	Year      int
 	CompanyID string
 	State     filing.State
-	By        Subscription // of several the soundest
+	// By is the soundest subscription if there are several.
+	By Subscription
 }
 
 const selectCovered = `SELECT r.id AS "row", c.batch, c.number, c.cover, c.year
@@ -217,9 +228,9 @@ const selectCovered = `SELECT r.id AS "row", c.batch, c.number, c.cover, c.year
 	AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
 	AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.cover = c.cover AND p.year = c.year AND p.bought = 1)`
 
-// Covered lists the rows that wait for a renewal: their report was not ordered
-// because a subscription covers it, no renewal of their year was seen, and no
-// one ordered that year since. An empty company means all.
+// Covered lists the rows that wait for a renewal. Their report was not ordered because a
+// subscription covers it, no renewal for their year was seen, and the report was not ordered
+// otherwise. An empty company means all companies.
 func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, error) {
 	begins := ""
 	if company != "" {
@@ -260,8 +271,8 @@ func (db *database) covered(ctx context.Context, where string, args ...any) ([]C
 	return all, nil
 }
 
-// soundest is the subscription that speaks for a year: one that covers it, or
-// else the newest.
+// soundest returns the subscription that decides about a year. It prefers one that covers the year,
+// then the newest.
 func soundest(of []Subscription, year int) Subscription {
 	var best Subscription
 	for _, s := range of {
@@ -272,7 +283,7 @@ func soundest(of []Subscription, year int) Subscription {
 	return best
 }
 
-// coverPage adds to the rows of a page what covers their reports.
+// coverPage adds the subscriptions that cover their reports to the rows of a page.
 func (db *database) coverPage(ctx context.Context, page []Row) error {
 	var ids []int64
 	for _, r := range page {
@@ -302,8 +313,8 @@ func (db *database) coverPage(ctx context.Context, page []Row) error {
 // ErrNoSubscription is returned for an order that opened no subscription here.
 var ErrNoSubscription = errors.New("no annual report of this ledger has this order id")
 
-// SetStatus records what a person has found out about the subscription
-// that an order opened: the service's word for it, and where it was seen.
+// SetStatus records the status of the subscription that an order opened, as a person found it.
+// status is the service's term for it.
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := changed(ErrNoSubscription)(tx.ExecContext(ctx,
@@ -322,16 +333,16 @@ func (l Subscriptions) SetStatus(ctx context.Context, order, status string) erro
 	})
 }
 
-// Renewed is a covered row whose renewal was seen.
+// Renewed is a covered row and the order of its renewal.
 type Renewed struct {
 	Order string
 	Covered
 }
 
-// matchRenewals finds the reports that no one ordered and that can only be the
-// renewals of covered rows: they name the company, the state and the year, or
-// all but the year where one year alone is waited for. A company with an order
-// whose outcome is not known is left alone: the report may be that one.
+// matchRenewals finds the reports without an order of ours that can only be renewals of covered
+// rows. They name the company, the state and the year. If the year is missing, all waiting rows of
+// that company and state must be for the same year. It skips a company with an order whose outcome
+// is unknown, because the report may belong to that order.
 func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, error) {
 	waiting, err := Subscriptions{db}.Covered(ctx, "")
 	if err != nil || len(waiting) == 0 {
@@ -372,12 +383,11 @@ func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, er
 	return found, nil
 }
 
-// ErrNotCovered is returned where a renewal is given to a row that no
-// subscription covers.
+// ErrNotCovered is returned for a renewal of a row that no subscription covers.
 var ErrNotCovered = errors.New("the row does not wait for a renewal")
 
-// Renew gives the order of a renewal to the row that its subscription covers: the
-// report exists, and is not bought again whatever becomes of the subscription.
+// Renew records the order of a renewal for the row that its subscription covers. The report exists
+// and is not bought again, regardless of the later state of the subscription.
 func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		c, err := find[Coverage](ctx, tx, ErrNotCovered, fmt.Sprintf("read what covers row %d", row),
@@ -440,7 +450,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 	})
 }
 
-// takeRenewals gives the renewals that can only be of one covered row to it.
+// takeRenewals records the renewals that matchRenewals finds.
 func (db *database) takeRenewals(ctx context.Context) (int, error) {
 	found, err := db.matchRenewals(ctx, toMillis(db.now()))
 	if err != nil {
@@ -452,7 +462,8 @@ func (db *database) takeRenewals(ctx context.Context) (int, error) {
 		switch {
 		case err == nil:
 			done++
-		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken): // else another process was quicker
+		// Otherwise another process was faster.
+		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken):
 			return done, err
 		}
 	}

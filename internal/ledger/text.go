@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// What the service says may be any bytes, and PostgreSQL stores no text with the
-// byte 0 or that is not UTF-8: an answer could then never be recorded. Every text
-// on its way to a database, to be stored or to be looked for, is therefore
-// cleaned in one place, where statements get their arguments. SQLite's is too:
-// both databases hold the same.
+// A response of the service may have any bytes, but PostgreSQL cannot store a text with the byte 0
+// or with invalid UTF-8, so an answer could never be recorded. Every text that is stored or looked
+// up is therefore cleaned in one place, where statements get their arguments. This applies to
+// SQLite as well, so that both databases store the same text.
 
-// storable is the text without what a database cannot store: a byte 0 goes, and
-// what is no UTF-8, such as half a surrogate pair, becomes U+FFFD.
+// storable returns the text without the parts that a database cannot store. It removes the byte 0
+// and replaces invalid UTF-8, such as half of a surrogate pair, with U+FFFD.
 func storable(s string) string {
 	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
 		return s
@@ -48,7 +47,7 @@ func clean(value *driver.NamedValue) {
 	}
 }
 
-// openClean opens a database whose connections clean what they are given.
+// openClean opens a database whose connections clean their arguments.
 func openClean(c driver.Connector) *sql.DB { return sql.OpenDB(cleaning{c}) }
 
 type cleaning struct{ driver.Connector }
@@ -62,7 +61,7 @@ func (c cleaning) Connect(ctx context.Context) (driver.Conn, error) {
 	return cleanConn{conn.(fullConn)}, nil
 }
 
-// fullConn is what the drivers of both databases can.
+// fullConn is the set of interfaces that the drivers of both databases implement.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -81,7 +80,8 @@ func (c cleanConn) CheckNamedValue(value *driver.NamedValue) error {
 	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(value)
 	}
-	return driver.ErrSkip // then the default
+	// ErrSkip selects the default conversion.
+	return driver.ErrSkip
 }
 
 // IsValid implements driver.Validator.
@@ -90,7 +90,7 @@ func (c cleanConn) IsValid() bool {
 	return !ok || v.IsValid()
 }
 
-// named connects to what a driver calls by a name.
+// named is a driver.Connector for a driver and the name of a data source.
 type named struct {
 	driver driver.Driver
 	name   string

@@ -11,52 +11,59 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// maxGroup is how many transitions may share one commit. A group is whatever
-// waits when the last commit ends: no transition waits for others to join it.
+// maxGroup is the maximum number of transitions in one commit. A group has the transitions that
+// wait when the last commit ends. No transition waits for others to join it.
 const maxGroup = 512
 
-// The values of rowState.blockedOn: a ready row waits for funds, for the approval of a
-// higher cost, or, with the key behind the prefix, for another row's purchase.
+// The values of rowState.blockedOn. A ready row waits for funds, for the approval of a higher cost,
+// or for another row's purchase of the key after the prefix.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
 	blockedOnKey      = "key:"
 )
 
-// Intent is the write-ahead record of an order: it is committed before the
-// first byte of the order is sent.
+// Intent is the write-ahead record of an order. It is committed before the first byte of the order
+// is sent.
 type Intent struct {
-	Row    int64
-	Of     BatchRow // the row as it was read; not compared if it is zero
-	Tries  int      // Row.Tries as it was read: an order made from an older reading is Lost
+	Row int64
+	// Of identifies the row as it was read. It is not compared if it is zero.
+	Of BatchRow
+	// Tries is Row.Tries as it was read. An order made from an older reading is Lost.
+	Tries  int
 	Claims []Claim
 	Cost   money.Cost
 
-	Rest     []filing.Product // what the row orders after it
+	// Rest are the products that the row orders after this order.
+	Rest     []filing.Product
 	RestCost money.Cost
 
-	Company  string // the company's id, where it is known
-	Creating bool   // the attempt creates the company; the order comes after
+	// Company is the company's ID. Empty if unknown.
+	Company string
+	// Creating reports whether the attempt creates the company. The order follows later.
+	Creating bool
 
-	// unconfirmed reports whether an earlier attempt may have bought what this one
-	// orders. Begin sets it.
+	// unconfirmed reports whether an earlier attempt may have bought the items of this one. Begin
+	// sets it.
 	unconfirmed bool
 }
 
-// whole is the cost of all that the row still orders.
+// whole returns the cost of the row's whole remaining order.
 func (in *Intent) whole() money.Cost {
-	whole, _ := in.Cost.Plus(in.RestCost) // two quotes cannot overflow
+	// The sum of two quotes cannot overflow.
+	whole, _ := in.Cost.Plus(in.RestCost)
 	return whole
 }
 
-// BatchRow is where a row comes from. A ledger that went back in time gives the ids of
-// the rows that it lost to other rows, and this tells them apart.
+// BatchRow identifies a row by its batch and number. A ledger that went back in time gives the IDs
+// of lost rows to other rows, and BatchRow distinguishes them.
 type BatchRow struct {
 	Batch  string
 	Number int
 }
 
-// InBatch returns where the row comes from, also if it is read as the result of another.
+// InBatch returns the batch and number of the row itself, even if it is read as the result of
+// another row.
 func (r *Row) InBatch() BatchRow {
 	if r.Correction != nil {
 		return *r.Correction
@@ -64,50 +71,75 @@ func (r *Row) InBatch() BatchRow {
 	return BatchRow{r.Batch, r.Number}
 }
 
-// Begun is the result of Begin: the attempt that began, or why none did.
+// Begun is the result of Begin. It has the attempt that began, or the reason that none began.
 type Begun struct {
-	Try    int    // the attempt that began; 0 where none did
-	Halted Halted // the fleet may not send now
-	Short  bool   // the available funds do not cover it: the row waits for funds
-	Dearer bool   // it costs more than was approved: the row waits for a new approval
-	Lost   bool   // the row may not be sent: sent by another process or since it was read, canceled, paused
-	Taken  []Taken
+	// Try is the attempt that began. Zero if none began.
+	Try int
+	// Halted is the halt if the fleet may not send now.
+	Halted Halted
+	// Short reports whether the row exceeds the available funds. It then waits for funds.
+	Short bool
+	// Dearer reports whether the row costs more than was approved. It then waits for a new
+	// approval.
+	Dearer bool
+	// Lost reports whether the row may not be sent, because another process sent it, it was sent
+	// since it was read, or it was canceled or paused.
+	Lost  bool
+	Taken []Taken
 }
 
-// Taken is a purchase that another row has made, or is about to make.
+// Taken is a purchase that another row has made or is about to make.
 type Taken struct {
-	Claim  Claim
-	Row    int64 // the row that has it
-	Key    filing.Key
-	Bought bool // false while that row's answer is out
-	Covers bool // not the same purchase: its subscription covers this one
+	Claim Claim
+	// Row is the row with the purchase.
+	Row int64
+	Key filing.Key
+	// Bought is false while that row's request is in flight.
+	Bought bool
+	// Covers reports whether it is a different purchase with a subscription that covers this one.
+	Covers bool
 }
 
 // Outcome is the result of an attempt.
 type Outcome struct {
-	Row    int64
-	Of     BatchRow `json:"-"` // the row as it was sent; not compared if it is zero
-	Try    int
-	Owner  string // the process that began the attempt; "" for this one
+	Row int64
+	// Of identifies the row as it was sent. It is not compared if it is zero.
+	Of  BatchRow `json:"-"`
+	Try int
+	// Owner is the process that began the attempt. Empty for this process.
+	Owner  string
 	Answer filing.Answer
 
-	Claims     []Claim    // those of the attempt: an answer may come after the row gave them back
-	Creates    bool       // the attempt creates the company
-	Repeatable bool       // the service guards against a repetition of the whole order
-	Exhausted  bool       // the row has no more attempts of its own accord
-	Cost       money.Cost // of the whole attempt
+	// Claims are the claims of the attempt, because an answer may arrive after the row released
+	// them.
+	Claims []Claim
+	// Creates reports whether the attempt creates the company.
+	Creates bool
+	// Repeatable reports whether the service guards against a repetition of the whole order.
+	Repeatable bool
+	// Exhausted reports whether no automatic retries remain.
+	Exhausted bool
+	// Cost is the cost of the whole attempt.
+	Cost money.Cost
 
-	Explain func(filing.RowState) string `json:"-"` // returns the row's message for its new state; nil for Message
+	// Explain returns the row's message for its new state. If it is nil, Message is used.
+	Explain func(filing.RowState) string `json:"-"`
 	Message string
-	Items   []Item       // what was made, at its price; of a 409 the item that is there, at the price of an order
-	Company string       // the id of the company that the attempt made
-	Known   []Claim      // claims of what a formation ordered, by the company's id, for what was bought
-	Made    *MadeCompany // what to remember of a company that was created
-	Due     time.Time    // the earliest next attempt of a row that goes back to ready
+	// Items are the items that were made, at their prices. For a 409 it is the existing item, at
+	// the price of an order.
+	Items []Item
+	// Company is the ID of the company that the attempt made.
+	Company string
+	// Known are the claims of the bought items of a formation's order, by the company's ID.
+	Known []Claim
+	// Made is the created company to remember.
+	Made *MadeCompany
+	// Due is the earliest next attempt of a row that becomes ready again.
+	Due time.Time
 }
 
-// bought returns the purchases that the answer shows: items with an order id,
-// and the item of a 409.
+// bought returns the purchases that the answer shows: the items with an order ID, and the item of a
+// 409.
 func (o *Outcome) bought() []filing.Purchase {
 	var all []filing.Purchase
 	switch {
@@ -131,25 +163,27 @@ func (o *Outcome) bought() []filing.Purchase {
 	return all
 }
 
-// MadeCompany is a created company and the reference under which rows find it.
+// MadeCompany is a created company and the reference by which rows find it.
 type MadeCompany struct {
 	Ref    string
 	Record filing.Company
 }
 
-// Deferral is an outcome without an attempt, of a ready row that need not, or
-// cannot, be sent.
+// Deferral is an outcome without an attempt, for a ready row that need not or cannot be sent.
 type Deferral struct {
-	Row     int64
-	Of      BatchRow      // the row as it was read; not compared if it is zero
-	Next    filing.Result // Exists, Skipped, Rejected; Ready with Wait or Due
+	Row int64
+	// Of identifies the row as it was read. It is not compared if it is zero.
+	Of BatchRow
+	// Next is Exists, Skipped or Rejected, or Ready with Wait or Due.
+	Next    filing.Result
 	Message string
-	Wait    filing.Key // wait until this key is bought or free
-	Due     time.Time
-	Items   []Item
+	// Wait is the key that the row waits for until it is bought or free.
+	Wait  filing.Key
+	Due   time.Time
+	Items []Item
 }
 
-// fact is a looked-up user or company to save.
+// fact is a user or company that was looked up and is to be saved.
 type fact struct {
 	table  string
 	ref    string
@@ -157,17 +191,20 @@ type fact struct {
 	at     int64
 }
 
-// transition is one change that a caller waits for until it is committed.
+// transition is one change whose caller waits for the commit.
 type transition struct {
 	intent   *Intent
 	outcome  *Outcome
 	deferral *Deferral
 	fact     *fact
 	event    *Event
-	unsent   bool // no caller in this process has sent, or will send, the order of the outcome
+	// unsent reports whether no caller in this process has sent, or will send, the order of the
+	// outcome.
+	unsent bool
 
 	begun Begun
-	fresh bool // the event was not there yet
+	// fresh reports whether the event is new.
+	fresh bool
 	err   error
 	done  chan struct{}
 }
@@ -184,22 +221,23 @@ func (db *database) submit(ctx context.Context, t *transition) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Once it is queued it is committed or refused; to return before would make
-	// the answer a guess.
+	// A queued transition will be committed or refused. Returning before that would leave the
+	// result unknown.
 	select {
 	case <-t.done:
 	case <-db.committed:
 		select {
 		case <-t.done:
 		default:
-			return ErrClosed // it was queued after the last group
+			// It was queued after the last group.
+			return ErrClosed
 		}
 	}
 	return t.err
 }
 
-// Begin commits the intent to send a row's order, with its claims and its
-// reservation, or returns why the order may not be sent.
+// Begin commits the intent to send a row's order, with its claims and its reservation, or returns
+// the reason that the order may not be sent.
 func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	t := &transition{intent: &in}
 	l.out.begin(attempt{in.Row, in.Tries + 1})
@@ -217,7 +255,8 @@ func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	err := l.submit(ctx, &transition{outcome: &out})
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) {
-		l.out.removeAttempt(attempt{out.Row, out.Try}) // a repetition would be refused, too
+		// A repetition would be refused, too.
+		l.out.removeAttempt(attempt{out.Row, out.Try})
 	}
 	return wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
 }
@@ -227,9 +266,8 @@ func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
 	return wrap(fmt.Sprintf("defer row %d", a.Row), l.submit(ctx, &transition{deferral: &a}))
 }
 
-// commitGroups commits all waiting transitions in one transaction, again and
-// again. It is the only writer of transitions in this process. When the ledger
-// closes, it commits the last ones and ends.
+// commitGroups repeatedly commits all waiting transitions in one transaction. It is the only writer
+// of transitions in this process. When the ledger closes, it commits the last ones and returns.
 func (db *database) commitGroups() {
 	defer db.stopped.Done()
 	defer close(db.committed)
@@ -259,8 +297,8 @@ func (db *database) commitGroups() {
 	}
 }
 
-// commit commits a group. When the group fails, each transition is committed
-// separately, so that one bad transition does not fail the others.
+// commit commits a group. If the group fails, each transition is committed separately, so that one
+// bad transition does not fail the others.
 func (db *database) commit(group []*transition) {
 	err := db.commitTogether(group)
 	if err == nil {
@@ -282,14 +320,13 @@ func (db *database) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
-		// The time is read after the wait for the lock: a lease may run out
-		// meanwhile.
+		// The time is read after the wait for the lock, because a lease may expire during the wait.
 		g := db.newGroupWriter(ctx, tx, c, c.now)
 		if err := g.write(group); err != nil {
 			return err
 		}
-		// Before the commit: the next change may find the ledger restored, and it
-		// writes back what is remembered.
+		// This precedes the commit, because the next change may find the ledger restored and writes
+		// back the remembered attempts.
 		db.restoreDetector.remember(group, db.clock.uptime())
 		return nil
 	})

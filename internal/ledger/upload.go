@@ -14,37 +14,42 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// ErrStale is returned for a change of something that another person has
-// changed since it was read.
+// ErrStale is returned for a change of something that another person has changed since it was read.
 var ErrStale = errors.New("another person has changed it since you opened it")
 
-// Upload is a sheet that was handed over and is not placed yet. Its content and
-// its edits are sealed like Social Security numbers, which they may hold.
+// Upload is a spreadsheet that was uploaded and is not placed yet. Its content and its edits are
+// sealed like Social Security numbers, because they may contain some.
 type Upload struct {
-	ID        string
-	File      string // its name as it was given
-	Size      int64
-	Hash      string // SHA-256 of the content, hexadecimal
-	Options   []byte // how it is read, in the form of the caller
-	Edits     []byte // what was corrected in it
-	Version   int    // counts its changes
-	Batch     string // that was prepared of this version; "" for none yet
-	Quote     []byte // what that batch was quoted
+	ID string
+	// File is its name as it was given.
+	File string
+	Size int64
+	// Hash is the SHA-256 of the content in hexadecimal.
+	Hash string
+	// Options determine how it is read, in the form of the caller.
+	Options []byte
+	// Edits are the corrections of the sheet.
+	Edits []byte
+	// Version counts the changes.
+	Version int
+	// Batch is the batch that was prepared from this version. Empty if there is none yet.
+	Batch string
+	// Quote is the quote of that batch.
+	Quote     []byte
 	CreatedBy string
 	CreatedAt time.Time
 	ChangedAt time.Time
 }
 
-// ErrTooLarge is returned for more corrections of a sheet than are kept.
+// ErrTooLarge is returned if the corrections of a sheet exceed the limit.
 var ErrTooLarge = errors.New("the corrections of the spreadsheet take too much space")
 
-// maxEdits is how large the edits of a sheet may be: several times what the page lets
-// people enter, for each change reads and seals all of them.
+// maxEdits is the maximum size of a sheet's edits in bytes. It is several times the limit of the
+// page, because each change reads and seals all edits.
 const maxEdits = 64 << 20
 
-// Add stores a sheet as it arrives; only the part at hand is in memory. The
-// upload is stored when all of it is, with its audit event: one that broke off
-// may be sent again.
+// Add stores a sheet as it arrives, so that only one part is in memory. The upload and its audit
+// event are stored when the sheet is complete. An interrupted upload may be sent again.
 func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
 	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.now(), filing.HideSSNsInName(u.File)
 	u.ChangedAt = u.CreatedAt
@@ -96,8 +101,7 @@ func (l Uploads) sealEdits(u *Upload) (string, error) {
 	return l.sealText("edits|"+u.ID, u.Edits)
 }
 
-// LoadContent reads the whole of a sheet into memory. It returns ErrNotFound
-// and ErrSealed.
+// LoadContent reads a whole sheet into memory. It returns ErrNotFound and ErrSealed.
 func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 	u, err := l.Find(ctx, id)
 	if err != nil {
@@ -106,7 +110,8 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 	content, err := l.openParts(ctx, "upload|"+id,
 		`SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id)
 	if err == nil && int64(len(content)) != u.Size {
-		err = ErrNotFound // dropped, just now
+		// The sheet was deleted a moment ago.
+		err = ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the spreadsheet %s: %w", u.File, err)
@@ -126,11 +131,10 @@ func (l Uploads) find(ctx context.Context, q querier, id string) (Upload, error)
 	return u, wrap("read the corrections of the spreadsheet "+u.File, err)
 }
 
-// Find finds an upload. It returns ErrNotFound.
+// Find finds an upload. It returns ErrNotFound if there is none.
 func (l Uploads) Find(ctx context.Context, id string) (Upload, error) { return l.find(ctx, l.read, id) }
 
-// List lists those that no open batch was made of, the newest first, without
-// their edits.
+// List lists the uploads without an open batch, the newest first. It leaves out their edits.
 func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 	return list[Upload](ctx, l.read, "list the spreadsheets",
 		`SELECT id, file, size, hash, options, version, batch, quote, created_by, created_at, changed_at
@@ -139,8 +143,7 @@ func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 			ORDER BY created_at DESC, id`)
 }
 
-// Count counts the spreadsheets of a person that no open batch was made of, and
-// their bytes.
+// Count returns the number and the total size in bytes of a person's uploads without an open batch.
 func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err error) {
 	err = l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
@@ -151,9 +154,9 @@ func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err e
 	return n, size, nil
 }
 
-// Change changes how a sheet is read and what is corrected in it. What was
-// prepared of it before is another batch. It returns ErrNotFound, and ErrStale
-// where u.Version is not the present one, or its batch waits for approval.
+// Change changes the options and the corrections of a sheet. A batch that was prepared from it
+// before no longer belongs to it. It returns ErrNotFound, and ErrStale if u.Version is outdated or
+// the batch waits for approval.
 func (l Uploads) Change(ctx context.Context, u Upload) error {
 	return wrap("change the spreadsheet "+u.File, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.saveVersion(ctx, tx, u); err != nil || u.Batch == "" {
@@ -163,7 +166,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	}))
 }
 
-// saveVersion saves options and edits as the next version, of which nothing is prepared.
+// saveVersion saves options and edits as the next version, which has no prepared batch.
 func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 	edits, err := l.sealEdits(&u)
 	if err != nil {
@@ -179,12 +182,11 @@ func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 	return contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit)
 }
 
-// Edit changes the corrections of an upload, also after concurrent changes:
-// change gets the sheet as it is now, inside the transaction, and returns its
-// edits, and what the audit log notes of the change. The batch that was
-// prepared of it stays until DropPrepared. Edit returns the sheet as it was, in
-// its new version. It returns ErrNotFound, ErrStale for a sheet that was
-// submitted, ErrTooLarge, and the error of change.
+// Edit changes the corrections of an upload and tolerates concurrent changes. change gets the
+// present sheet inside the transaction and returns the edits and a note for the audit log. The
+// prepared batch stays until DropPrepared. Edit returns the sheet in the state before the edit,
+// with its new version. It returns ErrNotFound, ErrStale for a sheet that was submitted,
+// ErrTooLarge, and the error of change.
 func (l Uploads) Edit(ctx context.Context, id string,
 	change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
 	var u Upload
@@ -214,13 +216,13 @@ func (l Uploads) Edit(ctx context.Context, id string,
 	return u, wrap("change the spreadsheet "+u.File, err)
 }
 
-// ErrNotPrepared is returned where a batch that was prepared of a sheet is gone: it was
-// dropped for another sheet with the same rows. The sheet is prepared again.
+// ErrNotPrepared is returned if the batch that was prepared from a sheet is gone, because it was
+// dropped for another sheet with the same rows. The sheet is then prepared again.
 var ErrNotPrepared = errors.New("the prepared batch is gone")
 
-// SetPrepared records the batch that was prepared of a version of a sheet,
-// and what it was quoted. It returns ErrStale where that is not the present one, and
-// ErrNotPrepared where the batch is gone: the sheet then has none.
+// SetPrepared records the batch that was prepared from a version of a sheet, and its quote. It
+// returns ErrStale if the version is outdated, and ErrNotPrepared if the batch is gone, in which
+// case the sheet has no batch.
 func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch string, quote []byte) error {
 	var there bool
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -241,16 +243,16 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 	return wrap("record the batch of the spreadsheet "+id, err)
 }
 
-// DropPrepared forgets a batch that was prepared, was not opened, and that no
-// sheet leads to any more; any other stays.
+// DropPrepared deletes a prepared batch that was not opened and that no sheet refers to any more.
+// It keeps any other batch.
 func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
 	return wrap("delete the prepared batch "+batch, err)
 }
 
-// Delete forgets a sheet, and the batch that was prepared of it unless it
-// was opened. It returns ErrSubmitted for one whose batch waits for approval: its
-// orders are placed once that is given.
+// Delete deletes a sheet, and the batch that was prepared from it unless the batch was opened. It
+// returns ErrSubmitted if the batch waits for approval, because its orders are placed once it is
+// approved.
 func (l Uploads) Delete(ctx context.Context, id string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var waits bool
@@ -281,9 +283,8 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	return l.dropBatch(ctx, tx, batch)
 }
 
-// Prune deletes spreadsheets that were not touched for age, or for a day where
-// their batch was opened by other means, and what is left of those that never
-// arrived whole. It returns the number of sheets.
+// Prune deletes spreadsheets that were not changed for age, or for a day if their batch was opened
+// by other means. It also deletes the parts of incomplete uploads. It returns the number of sheets.
 func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
 	dropped := 0
@@ -301,7 +302,7 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 			}
 		}
 		dropped = len(ids)
-		// One that is on its way has a day.
+		// An upload in progress has a day to complete.
 		_, err = tx.ExecContext(
 			ctx, `DELETE FROM upload_parts WHERE at < $1
 				AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)

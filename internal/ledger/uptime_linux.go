@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uptime is how long the machine has been up, its sleep included: every process
-// reads the same, and it cannot be set.
+// uptime returns the time since the machine started, including sleep. It is the same for every
+// process, and it cannot be set.
 func uptime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

@@ -6,6 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// uptime is how long the machine has been up, its sleep included: every process
-// reads the same, and it cannot be set.
+// uptime returns the time since the machine started, including sleep. It is the same for every
+// process, and it cannot be set.
 func uptime() time.Duration { return windows.DurationSinceBoot() }

@@ -9,15 +9,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// writeLock lets the processes that write to one SQLite file take turns. SQLite
-// itself lets a writer that finds it locked sleep and try again, ten times a
-// second in the end, and a process that commits one group after another keeps
-// the others out for seconds: a hold that the whole fleet must obey came late.
+// writeLock lets the processes that write to one SQLite file take turns. SQLite alone makes a
+// writer that finds the file locked sleep and try again, in the end ten times a second. A process
+// that commits one group after another would then keep the others out for seconds, and a halt that
+// the whole fleet must obey would be late.
 //
-// A process that waits for now holds next, and one that has just written must
-// pass next to write again.
+// A process that waits for held keeps queue locked, and a process that has just written must lock
+// queue to write again.
 type writeLock struct {
-	mu          sync.Mutex // within the process
+	// mu serializes the writers within the process.
+	mu          sync.Mutex
 	queue, held *flock.Flock
 }
 
@@ -46,11 +47,12 @@ func (t *writeLock) lock() error {
 	return nil
 }
 
-// unlock lets the next one write.
+// unlock lets the next writer proceed.
 func (t *writeLock) unlock() {
 	if t == nil {
 		return
 	}
-	_ = t.held.Unlock() // at worst SQLite's own lock makes the others wait
+	// If this fails, SQLite's lock makes the others wait.
+	_ = t.held.Unlock()
 	t.mu.Unlock()
 }
