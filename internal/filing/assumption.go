@@ -12,8 +12,8 @@ type Assumption struct {
 	Where string
 }
 
-// Assumptions lists all of them. docs/assumptions.md is generated from it, and a
-// test keeps the list, the document and the code in agreement.
+// Assumptions lists all assumptions. docs/assumptions.md is generated from it. A test keeps the
+// list, the document and the code in agreement.
 var Assumptions = []Assumption{
 	{
 		NotShown: "success status codes",

@@ -11,17 +11,17 @@ const (
 	Corp EntityType = "CORP"
 )
 
-// entityTypes maps common spellings, letters only and in capitals, to the filing
-// service's two types. Other kinds (LP, PLLC, nonprofit) are absent on purpose: a
-// guess would file the wrong form.
+// entityTypes maps common spellings to the filing service's two types. The keys have only letters,
+// in capitals. Other kinds of companies (LP, PLLC, nonprofit) are not included, because a guess would
+// file the wrong form.
 var entityTypes = map[string]EntityType{
 	"LLC": LLC, "LIMITEDLIABILITYCOMPANY": LLC, "LIMITEDLIABILITYCO": LLC, "LC": LLC,
 	"CORP": Corp, "CORPORATION": Corp, "INC": Corp, "INCORPORATED": Corp,
 	"CCORP": Corp, "SCORP": Corp, "CCORPORATION": Corp, "SCORPORATION": Corp,
 }
 
-// ParseEntityType reads an entity type as people write it: "llc", "L.L.C.",
-// "Corporation", "Inc.".
+// ParseEntityType reads an entity type in any common spelling, such as "llc", "L.L.C.",
+// "Corporation" and "Inc.".
 func ParseEntityType(text string) (EntityType, bool) {
 	switch text {
 	case "LLC":
@@ -127,8 +127,8 @@ func (c Company) ForUser(userID string) NewCompany {
 	}
 }
 
-// Key returns the business key of the creation. The filing service does not guard against a second
-// one.
+// Key returns the business key of the creation. The filing service does not prevent a second
+// creation.
 func (c NewCompany) Key() Key {
 	return join(string(CompanyRecord), FoldLegalName(c.LegalName), string(c.FormationState))
 }

@@ -27,8 +27,8 @@ var EventTypes = []string{StatusChanged, DocumentUploaded}
 // the table of section 3 lists no such transition.
 const FiledStatus = "filed"
 
-// IsCanceled reports whether the status is that of a canceled filing or subscription.
-// Source: spec section 2, subscriptionStatus. Assumption: filingStatus uses the same word.
+// IsCanceled reports whether the status is the status of a canceled filing or subscription. Source:
+// spec section 2, subscriptionStatus. Assumption: filingStatus uses the same word.
 func IsCanceled(status string) bool {
 	folded := FoldName(status)
 	return folded == "canceled" || folded == "cancelled"
@@ -123,7 +123,8 @@ func ParseEvent(body []byte) (Event, error) {
 	e.CreatedAt, _ = time.Parse(time.RFC3339, word(envelope["createdAt"]))
 	data, _ := envelope["data"].(map[string]any)
 	folded := make(map[string]any, len(data))
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(data))) { // of two spellings always the same one
+	// Of two spellings of a field, the same one is used each time.
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(data))) {
 		folded[FoldName(key)] = data[key]
 	}
 	find := func(what string) any {
@@ -142,11 +143,13 @@ func ParseEvent(body []byte) (Event, error) {
 	e.FilingYear = word(find("year"))
 	e.SubscriptionStatus = word(inner(find("subscription"), "status"))
 	for _, id := range []*string{&e.OrderID, &e.DocumentID} {
-		if len(*id) > maxEventID { // perhaps a whole document
+		// The value may be a whole document.
+		if len(*id) > maxEventID {
 			*id = ""
 		}
 	}
-	if !IsCompanyID(e.CompanyID) { // a slug or a name, which cannot be compared
+	// A slug or a name cannot be compared.
+	if !IsCompanyID(e.CompanyID) {
 		e.CompanyID = ""
 	}
 	exception := find("exception")

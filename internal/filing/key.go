@@ -2,8 +2,8 @@ package filing
 
 import "strings"
 
-// Key is the business key of one purchase: the ledger holds each key at most
-// once, forever, for every row, file, run, worker and schedule.
+// Key is the business key of one purchase. The ledger holds each key at most once, forever, for
+// every row, file, run, worker and schedule.
 type Key string
 
 // Keys returns the business key of each item of the order by product. The order's CompanyID must

@@ -10,18 +10,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldLegalName folds a legal name so that every way to write one name compares
-// equal: Unicode compatibility forms and case, dashes, quotes, punctuation,
-// symbols, spaces, invisible characters, and the common spellings of the entity
-// ending. Words and numbers stay apart: names that differ in one of them are two
-// companies.
+// FoldLegalName folds a legal name so that all spellings of one name compare equal. It folds
+// Unicode compatibility forms and case, dashes, quotes, punctuation, symbols, spaces, invisible
+// characters, and the common spellings of the entity ending. It keeps words and numbers apart.
+// Names that differ in one of them belong to two companies.
 func FoldLegalName(name string) string {
 	folded := foldOnce(name)
 	if isASCII(name) {
 		return folded
 	}
-	// Where a character between two others is dropped, the two can form one:
-	// a letter and a mark that stood behind an apostrophe.
+	// If a character between two others is removed, the two can combine. An example is a letter and
+	// a mark that followed an apostrophe.
 	for range 4 {
 		next := foldOnce(folded)
 		if next == folded {
@@ -52,7 +51,7 @@ func foldOnce(name string) string {
 	}
 	folded := strings.Join(strings.Fields(b.String()), " ")
 	if folded == "" {
-		// A name of symbols only is kept as it is.
+		// A name with only symbols is kept.
 		return strings.Join(strings.Fields(plain), " ")
 	}
 	for _, e := range legalEndings {
@@ -63,16 +62,16 @@ func foldOnce(name string) string {
 	return folded
 }
 
-// foldCharacters removes what cannot be seen and folds compatibility forms and
-// case. Folding one can make room for the other, so both run until nothing changes.
+// foldCharacters removes invisible characters and folds compatibility forms and case. Folding one
+// of them can affect the other, so both run until nothing changes.
 func foldCharacters(name string) string {
 	if isASCII(name) {
 		return strings.ToLower(name)
 	}
 	folded := name
 	for range 4 {
-		// Before the normal form, which would part an acute accent that stands for
-		// an apostrophe into a space and a mark.
+		// This runs before the normal form, which would split an acute accent in place of an
+		// apostrophe into a space and a mark.
 		next := strings.Map(foldRune, folded)
 		next = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(next)))
 		if next == folded {
@@ -83,13 +82,15 @@ func foldCharacters(name string) string {
 	return folded
 }
 
-// foldRune drops a character that cannot be seen, and makes every apostrophe one.
+// foldRune removes an invisible character and replaces every kind of apostrophe by the same one.
 func foldRune(r rune) rune {
 	switch {
 	case isApostrophe(r):
 		return '\''
 	case r == '™' || r == '℠' || r == '®' || r == '©' || r == 'ⓒ' || r == 'Ⓡ':
-		return ' ' // a mark beside the name; its compatibility form would be letters of it
+		// The character is a mark beside the name. Its compatibility form would add letters to the
+		// name.
+		return ' '
 	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return -1
 	}
@@ -124,15 +125,15 @@ var legalEndings = []struct{ written, means string }{
 	{" incorporated", " inc"}, {" corporation", " corp"}, {" company", " co"}, {" limited", " ltd"},
 }
 
-// nameEndings are the words that end a folded name and say what kind of company it
-// is, with the entity type that they stand for, if it is one that can be ordered.
+// nameEndings maps the words at the end of a folded name that name the kind of company to the
+// entity type. The type is empty if it cannot be ordered.
 var nameEndings = map[string]EntityType{
 	"llc": LLC, "lc": LLC, "pllc": LLC, "inc": Corp, "corp": Corp, "co": "", "ltd": "", "pc": "", "pa": "", "lp": "",
 	"llp": "", "lllp": "", "plc": "", "partnership": "", "chartered": "",
 }
 
-// comparableName splits a legal name into its ending, "" if it has none, and the
-// rest without accents and spaces. Numbers stay apart: "1 12" is not "11 2".
+// comparableName splits a legal name into its ending, which may be empty, and the rest without
+// accents and spaces. Numbers stay apart, so "1 12" is not "11 2".
 func comparableName(name string) (rest, ending string) {
 	words := strings.Fields(withoutMarks(FoldLegalName(name)))
 	if last := len(words) - 1; last > 0 {
@@ -149,18 +150,17 @@ func comparableName(name string) (rest, ending string) {
 	return rest, ending
 }
 
-// afterEnding finds a text after the ending of a name. The endings that are also
-// common words need a mark behind them.
+// afterEnding finds a text after the ending of a name. An ending that is also a common word needs a
+// mark after it.
 var afterEnding = regexp.MustCompile(`(?i)^.*[^\s,&][\s,]+(?:(?:p?l\.?\s?l\.?\s?c|inc|incorporated|corp|l\.?l\.?p|` +
 	`limited liability company)(?:[.,]*[\s/]+|[.\s]*[,;:()\[*–—]\s*)|(?:corporation|company|co|limited|ltd|l\.?p)` +
 	`(?:[.\s]*[,;:(\[*–—]|\.?\s-+\s)\s*)(.+)$`)
 
-// partOfName recognizes what may follow the ending of a company's real name.
+// partOfName matches a text after the ending that is still part of a company's name.
 var partOfName = regexp.MustCompile(`(?i)^[-–—\s]*(?:(?:protected |a )?series\b|of\b|no\. ?\d|[ivx]+$)`)
 
-// CutAfterEnding parts a legal name from the text after its ending, such as a status
-// and its date, or a second ending. Such a text is "" if the name ends with its ending
-// or has none.
+// CutAfterEnding splits a legal name from the text after its ending, such as a status and its date,
+// or a second ending. after is empty if the name ends with its ending or has no ending.
 func CutAfterEnding(name string) (whole, after string) {
 	const marks = " -–—,;:()[]*"
 	lower, may := strings.ToLower(name), false
@@ -170,7 +170,8 @@ func CutAfterEnding(name string) (whole, after string) {
 		may = may || at >= 0 && len(lower)-at > len(begin)+2
 	}
 	if !may {
-		return name, "" // nearly every name, without a search
+		// Nearly all names return here without a search.
+		return name, ""
 	}
 	found := afterEnding.FindStringSubmatch(name)
 	if found == nil || partOfName.MatchString(found[1]) {
@@ -182,13 +183,14 @@ func CutAfterEnding(name string) (whole, after string) {
 	_, ends := nameEndings[words[len(words)-1]]
 	doubled := len(words) == 2 && before != "" && nameEndings[ending] != ""
 	if ends && !doubled && !strings.HasPrefix(strings.ToLower(after), "a ") {
-		return name, "" // "Smith & Co., Inc." or "Acme Corp Holdings LLC"
+		// Examples are "Smith & Co., Inc." and "Acme Corp Holdings LLC".
+		return name, ""
 	}
 	return whole, after
 }
 
-// BareName returns what names that differ in their endings, accents and spaces
-// alone have in common.
+// BareName returns the part of a name that stays the same in names that differ only in their
+// endings, accents and spaces.
 func BareName(name string) string {
 	rest, _ := comparableName(name)
 	return rest

@@ -65,24 +65,26 @@ type FormationItem struct {
 
 // EINItem orders an employer identification number.
 type EINItem struct {
-	BusinessCategory            string  `json:"businessCategory"`
-	BusinessPurpose             string  `json:"businessPurpose"`
-	ApplicationReason           string  `json:"applicationReason"`
-	Vehicle55kPounds            bool    `json:"vehicle55kPounds"`
-	GamblingWagering            bool    `json:"gamblingWagering"`
-	FileForm720                 bool    `json:"fileForm720"`
-	AlcoholTobaccoFirearms      bool    `json:"alcoholTobaccoFirearms"`
-	FileForm944                 bool    `json:"fileForm944"`
-	IsW2Expected                bool    `json:"isW2Expected"`
-	AgricultureEmployeesCount   int     `json:"agricultureEmployeesCount"`
-	OtherEmployeesCount         int     `json:"otherEmployeesCount"`
-	FirstWagesDate              *string `json:"firstWagesDate"` // the key is present even when null
-	ResponsiblePartyFirstName   string  `json:"responsiblePartyFirstName"`
-	ResponsiblePartyLastName    string  `json:"responsiblePartyLastName"`
-	ResponsiblePartyTitle       string  `json:"responsiblePartyTitle"`
-	ResponsiblePartySSN         string  `json:"responsiblePartySsn,omitempty"` // absent when the party is foreign
-	ResponsiblePartyPhoneNumber string  `json:"responsiblePartyPhoneNumber"`
-	ResponsiblePartyIsForeign   bool    `json:"responsiblePartyIsForeign"`
+	BusinessCategory          string `json:"businessCategory"`
+	BusinessPurpose           string `json:"businessPurpose"`
+	ApplicationReason         string `json:"applicationReason"`
+	Vehicle55kPounds          bool   `json:"vehicle55kPounds"`
+	GamblingWagering          bool   `json:"gamblingWagering"`
+	FileForm720               bool   `json:"fileForm720"`
+	AlcoholTobaccoFirearms    bool   `json:"alcoholTobaccoFirearms"`
+	FileForm944               bool   `json:"fileForm944"`
+	IsW2Expected              bool   `json:"isW2Expected"`
+	AgricultureEmployeesCount int    `json:"agricultureEmployeesCount"`
+	OtherEmployeesCount       int    `json:"otherEmployeesCount"`
+	// FirstWagesDate is sent as null if it is not set.
+	FirstWagesDate            *string `json:"firstWagesDate"`
+	ResponsiblePartyFirstName string  `json:"responsiblePartyFirstName"`
+	ResponsiblePartyLastName  string  `json:"responsiblePartyLastName"`
+	ResponsiblePartyTitle     string  `json:"responsiblePartyTitle"`
+	// ResponsiblePartySSN is absent if the party is foreign.
+	ResponsiblePartySSN         string `json:"responsiblePartySsn,omitempty"`
+	ResponsiblePartyPhoneNumber string `json:"responsiblePartyPhoneNumber"`
+	ResponsiblePartyIsForeign   bool   `json:"responsiblePartyIsForeign"`
 }
 
 // Products lists the items of the order, the main one first.

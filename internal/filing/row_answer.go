@@ -76,7 +76,7 @@ const (
 
 // answers is the table of answers. It has the conclusion about the items of the attempt, the halt,
 // and whether the attempt counts against the limit of the row. A crash after the intent is NoAnswer.
-// Source: spec section 7; the statuses that it does not show are an Assumption.
+// Source: spec section 7. Assumption: the kinds of the statuses that the spec does not show.
 var answers = map[AnswerKind]struct {
 	shows  shows
 	halt   Halt

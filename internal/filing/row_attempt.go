@@ -69,7 +69,7 @@ func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 		ended.Products, ended.Creates = a.Products, a.Creates
 	}
 	if a.Decision == DecidedPlaced && len(ended.Purchases) == 0 {
-		ended.Purchases = a.Purchases // those of the decision
+		ended.Purchases = a.Purchases
 	}
 	return ended, true
 }
@@ -152,7 +152,7 @@ type AttemptLimits struct {
 // the item uncertain again. The items of an attempt without an answer are uncertain until a
 // decision. They are sent again if the filing service guards all of them against a second order.
 //
-// Source: spec sections 4 (rule 8) and 7; see docs/assumptions.md.
+// Source: spec section 4 (rule 8) and section 7, see docs/assumptions.md.
 func Fold(attempts []Attempt, limits AttemptLimits) RowState {
 	attempts = slices.Clone(attempts)
 	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Try - b.Try })

@@ -71,9 +71,8 @@ func IsUserID(s string) bool { return hasShape(s, "user_", idByte) }
 // IsCompanyID reports whether s has the shape of a company id, like IsUserID.
 func IsCompanyID(s string) bool { return hasShape(s, "comp_", idByte) }
 
-// IsSlug reports whether s can be a company's URL slug. Assumption: its alphabet is
-// not shown; it only has to be safe in a path, and neither a company id nor a
-// mistyped one.
+// IsSlug reports whether s can be a company's URL slug. It must be safe in a path, and must not
+// resemble a company id. Assumption: its alphabet is not shown.
 func IsSlug(s string) bool {
 	if len(s) >= 5 && strings.EqualFold(s[:5], "comp_") {
 		return false
@@ -86,8 +85,8 @@ func isEIN(s string) bool {
 	return isDigits(s, 9) || len(s) == 10 && s[2] == '-' && isDigits(s[:2]+s[3:], 9)
 }
 
-// IsEmail recognizes an email address as people write it: one @, a domain with
-// a dot, no spaces or list separators.
+// IsEmail reports whether s is an email address in its usual form. It has one @, a domain with a
+// dot, and no spaces or list separators.
 func IsEmail(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
 	dot := strings.LastIndexByte(domain, '.')
@@ -133,7 +132,7 @@ func isZIP(s string) bool {
 	return (isDigits(digits, 5) || isDigits(digits, 9)) && digits[:5] >= "00501" && digits[:5] <= "99950"
 }
 
-// checkParties: user and company are named. Source: spec section 4, rule 1.
+// checkParties checks that user and company are named. Source: spec section 4, rule 1.
 func (r *Request) checkParties(vs *violations, thisYear int) {
 	switch u := r.User; {
 	case u.ID == "" && u.Email == "":

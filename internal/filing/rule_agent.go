@@ -2,11 +2,11 @@ package filing
 
 import "strings"
 
-// bothAgents is what is wrong with an order that has two agents for one state.
+// bothAgents is the message for an order that has two agents for one state.
 const bothAgents = "the row both orders a registered agent and supplies one: keep only one of them"
 
-// checkSupplied checks the agents that the customer supplies; one that several
-// products of the order share is checked once.
+// checkSupplied checks the agents that the customer supplies. An agent that several products of the
+// order share is checked once.
 func (o *Order) checkSupplied(vs *violations) {
 	var first *Agent
 	check := func(a *Agent, path string) {
@@ -29,8 +29,8 @@ func (o *Order) checkSupplied(vs *violations) {
 	}
 }
 
-// check holds a supplied agent to its rules. Source: spec section 2, Supplied
-// registered agent; section 4, rules 4, 9 and 10 (its state is the filing state).
+// check checks a supplied agent. Its state must be the filing state. Source: spec section 2
+// (Supplied registered agent) and section 4, rules 4, 9 and 10.
 func (a *Agent) check(vs *violations, path string, filingState State) {
 	missing := func(field, column string) {
 		vs.add("agent."+field, path+field, "", "%s is missing: a supplied agent requires it", column)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Choices of the service, as it writes them. Source: spec section 2, Company.
+// The choices of the service in its spelling. Source: spec section 2, Company.
 var (
 	StructureTypes = []string{"MEMBER", "MANAGER"}
 	TaxElections   = []string{"C Corporation", "S Corporation"}
@@ -25,9 +25,9 @@ var Titles = map[EntityType][]string{
 	Corp: {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// lacks lists the missing columns without which a company cannot be created.
-// Assumption: which fields are required is not shown in the spec; these are the
-// ones that orders on the company depend on, and those every sample has.
+// lacks lists the missing columns without which a company cannot be created. Assumption: the spec
+// does not show which fields are required. These are the fields on which orders of the company
+// depend, and the fields that every sample has.
 func (c CompanyRef) lacks() []string {
 	s := &c.Sheet
 	a := s.PrincipalAddress
@@ -53,7 +53,8 @@ func (c CompanyRef) lacks() []string {
 func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	if missing := r.Company.lacks(); len(missing) > 0 {
 		message := "the company is missing: enter its Company ID (comp_…) or its slug"
-		if described := len(missing) < 5; described { // by more than its name
+		// The row has more facts about the company than its name.
+		if described := len(missing) < 5; described {
 			message += "; or, for the company to be created, also " + strings.Join(missing, ", ")
 		}
 		vs.add("company.required", "companyId", "", "%s", message)
@@ -82,8 +83,8 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 // restrictedWords need the consent of another authority in most states.
 var restrictedWords = []string{"bank", "banking", "bankers", "trust", "insurance", "university"}
 
-// checkName warns of a name under which a state may not register a new company of a
-// type: the company is formed under exactly this name.
+// checkName warns of a name under which a state may not register a new company of the type. The
+// company is formed under exactly this name.
 func checkName(vs *violations, field, name string, t EntityType) {
 	folded := FoldLegalName(name)
 	_, ending := comparableName(name)
@@ -92,7 +93,8 @@ func checkName(vs *violations, field, name string, t EntityType) {
 		of = Corp
 	}
 	if strings.HasSuffix(folded, " ltd co") || strings.HasSuffix(folded, " limited co") {
-		of = t // "Limited Company" is an ending of either
+		// "Limited Company" is an ending of either type.
+		of = t
 	}
 	warn := func(format string, args ...any) {
 		vs.warn("company.name", field, name, format+": the name is filed as it is unless you correct it", args...)
@@ -117,7 +119,7 @@ func checkName(vs *violations, field, name string, t EntityType) {
 	}
 }
 
-// isUnusual reports whether a character is not one of those in names of companies.
+// isUnusual reports whether a character is unusual in names of companies.
 func isUnusual(r rune) bool {
 	return r >= utf8.RuneSelf && !unicode.Is(unicode.Mn, r) && !strings.ContainsRune("‘’“”–—", r) &&
 		(!unicode.Is(unicode.Latin, r) || !norm.NFKC.IsNormalString(string(r)))
@@ -160,7 +162,8 @@ func companyPart(address string) func(string) string {
 	return func(part string) string { return "company." + address + "." + part }
 }
 
-// checkOfficers checks the officers of a formation. Source: spec section 4, rule 3; section 8, primary officer.
+// checkOfficers checks the officers of a formation. Source: spec section 4, rule 3, and section 8,
+// primary officer.
 func checkOfficers(vs *violations, path string, t EntityType, officers []Officer) {
 	primaries, managers := 0, 0
 	for i := range officers {
@@ -181,14 +184,14 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 		vs.add("officer.primary", path+"officers[0].isPrimary", "",
 			"no officer is primary: enter yes for exactly one")
 	}
-	if t == LLC && managers == len(officers) { // invalid titles have their own error
+	// Invalid titles have another error.
+	if t == LLC && managers == len(officers) {
 		vs.add("officer.member", path+"officers[0].title", officers[0].Title,
 			"an LLC needs at least one Member or Managing Member: change the title of an officer")
 	}
 }
 
-// check checks one officer. Source: spec section 2, Officer;
-// section 4, rule 3.
+// check checks one officer. Source: spec section 2, Officer, and section 4, rule 3.
 func (o *Officer) check(vs *violations, path string, t EntityType) {
 	missing := func(rule, field, column string) {
 		vs.add("officer."+rule, path+field, "", "%s is missing: every officer requires it", column)
@@ -237,13 +240,14 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 	o.Address.check(vs, path+"address.", "", func(part string) string { return officerPart[part] })
 }
 
-// officerPart names the rules of an officer's address as its columns do.
+// officerPart returns the names of the rules of an officer's address. They match the officer's
+// columns.
 var officerPart = map[string]string{
 	"line1": "officer.line-1", "city": "officer.city", "state": "officer.state", "postalCode": "officer.postal-code",
 	"country": "officer.country",
 }
 
-// territories are US places outside the states that have US addresses.
+// territories are US places with US addresses that are not states.
 var territories = map[string]string{"PR": "PUERTO RICO", "VI": "US VIRGIN ISLANDS", "GU": "GUAM",
 	"AS": "AMERICAN SAMOA", "MP": "NORTHERN MARIANA ISLANDS"}
 
@@ -261,9 +265,8 @@ func ParseUSPlace(text string) (code string, ok bool) {
 	return "", false
 }
 
-// check checks an address; nil is valid.
-// Assumption: line1, city and country are required, being in every sample of the
-// spec; state and postal code are sent where they are given.
+// check checks an address. A nil address is valid. Assumption: line1, city and country are
+// required, because every sample of the spec has them. State and postal code are sent if given.
 func (a *Address) check(vs *violations, path, column string, rule func(part string) string) {
 	if a == nil {
 		return
@@ -296,8 +299,8 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 	}
 }
 
-// checkZIP names the usual cause: a spreadsheet removed the leading zero. It never
-// adds the zero back, because 2134 may also be a typing error for 21340.
+// checkZIP adds an error that names the usual cause, a spreadsheet program that removed the leading
+// zero. It never adds the zero, because 2134 may also be a typing error for 21340.
 func checkZIP(vs *violations, rule, field, z string) {
 	if full := strings.Repeat("0", max(5-len(z), 0)) + z; len(z) < 5 && isZIP(full) {
 		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: enter %s, and format the column as text", z,

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// BusinessCategories are the categories in the filing service's document; there
-// are more. Source: spec section 2, ein object.
+// BusinessCategories are the categories in the filing service's document. The service has more.
+// Source: spec section 2, ein object.
 var BusinessCategories = []string{"Consulting", "Retail", "Real Estate", "Finance"}
 
-// ApplicationReasons is the whole set. Source: spec section 2, ein object.
+// ApplicationReasons is the complete set of reasons. Source: spec section 2, ein object.
 var ApplicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
 	"Changed type of organization", "Purchased active business"}
 
-// check. Source: spec section 4, rule 7; section 2, ein object. No message and
-// no value ever holds the Social Security number.
+// check checks an EIN application. No message and no value contains the Social Security number.
+// Source: spec section 4, rule 7, and section 2, ein object.
 func (e *EINItem) check(vs *violations) {
 	for _, needed := range []struct{ field, value, column string }{
 		{"businessCategory", e.BusinessCategory, "Business Category"},
@@ -31,7 +31,7 @@ func (e *EINItem) check(vs *violations) {
 				needed.column)
 		}
 	}
-	// Assumption: the full set of categories is not shown; others are sent with a warning.
+	// Assumption: the spec does not show all categories. Other categories are sent with a warning.
 	if c := e.BusinessCategory; c != "" && !slices.Contains(BusinessCategories, c) {
 		vs.warn("ein.business-category-unknown", "ein.businessCategory", c,
 			"%[2]q may not be accepted: the filing service is known to accept %[1]s",
@@ -83,9 +83,8 @@ func (e *EINItem) checkEmployment(vs *violations) {
 	}
 }
 
-// checkSSN checks the format, as the filing service does, and warns of numbers that
-// the tax authority is sure to reject. Source: spec section 4, rule 7; section 7,
-// code 483.
+// checkSSN checks the format like the filing service, and warns of numbers that the tax authority
+// is certain to reject. Source: spec section 4, rule 7, and section 7, code 483.
 func (e *EINItem) checkSSN(vs *violations) {
 	const field = "ein.responsiblePartySsn"
 	switch ssn := e.ResponsiblePartySSN; {
@@ -109,8 +108,8 @@ func (e *EINItem) checkSSN(vs *violations) {
 	}
 }
 
-// isITIN recognizes the tax authority's numbers for people without a Social
-// Security number: a 9 in front, and certain fourth and fifth digits.
+// isITIN reports whether a number is an ITIN, the tax authority's number for people without a
+// Social Security number. It begins with a 9 and has certain fourth and fifth digits.
 func isITIN(ssn string) bool {
 	group := ssn[3:5]
 	return ssn[0] == '9' && (group >= "50" && group <= "65" || group >= "70" && group <= "88" ||

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// statesThatExpedite are those in which the formation of an LLC can be expedited.
+// statesThatExpedite are the states that can expedite the formation of an LLC.
 // Source: spec section 4, rule 6.
 var statesThatExpedite = []State{"AZ", "DE", "FL", "NV", "NY", "WY"}
 
-// maxAlternativeNames bounds the alternative names. Source: spec section 8.
+// maxAlternativeNames limits the number of alternative names. Source: spec section 8.
 const maxAlternativeNames = 10
 
-// checkFormation checks a formation. Source: spec section 4, rules 2 to 6 and 8; section 2, the
+// checkFormation checks a formation. Source: spec section 4, rules 2 to 6 and 8, and section 2, the
 // formation's company and the keys that are excluded from it.
 func (r *Request) checkFormation(vs *violations) {
 	f := r.Order.Formation

@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// CompanyColumn is a column about the company that the filing service's record can
-// contradict.
+// CompanyColumn is a column about the company that the filing service's record can contradict.
 type CompanyColumn struct {
-	Header string // ours
-	Field  string // the service's
+	// Header is our header.
+	Header string
+	// Field is the filing service's field.
+	Field string
 }
 
-// The columns that are compared with the record. In ConfirmedNameColumn a person
-// accepts that the name differs.
+// The columns that are compared with the record. The value of ConfirmedNameColumn is the name that
+// a person accepted.
 var (
 	CompanyIDColumn      = CompanyColumn{"Company ID", "companyId"}
 	LegalNameColumn      = CompanyColumn{"Legal Name", "company.legalName"}
@@ -23,27 +24,28 @@ var (
 	FilingStateColumn    = CompanyColumn{"Filing State", "filingState"}
 )
 
-// RecordRule begins the name of every rule that compares with the record. ConfirmedNameRule warns that the names
-// differ, and that a person confirmed the row's for the company.
+// RecordRule begins the name of every rule that compares with the record. ConfirmedNameRule warns
+// that the names differ and that a person confirmed the row's name for the company.
 const (
 	RecordRule        = "record."
 	ConfirmedNameRule = RecordRule + "name-confirmed"
 )
 
-// Difference is a disagreement between a row and the filing service's record of
-// its company.
+// Difference is a contradiction between a row and the filing service's record of its company.
 type Difference struct {
-	Rule    string // begins with RecordRule
+	// Rule begins with RecordRule.
+	Rule    string
 	Column  CompanyColumn
 	Message string
-	Warning bool   // worth a look, and sent all the same
-	Suggest string // what to enter in the column to accept it
+	// Warning reports whether the row is sent nevertheless.
+	Warning bool
+	// Suggest is the value of the column that accepts the record.
+	Suggest string
 }
 
-// Differences compares a row with the filing service's record of the company
-// that the row names. A row with another name must not be sent, unless the name at
-// the filing service was confirmed; neither may a foreign
-// qualification in the state in which the company was formed.
+// Differences compares a row with the filing service's record of the company that the row names. A
+// row with another name must not be sent, unless a person confirmed the name at the filing service.
+// A foreign qualification in the state in which the company was formed must not be sent either.
 func (r *Request) Differences(c Company) []Difference {
 	var all []Difference
 	if r.Order.ForeignQualification != nil && c.FormationState != "" && c.FormationState == r.Order.FilingState {
@@ -103,14 +105,14 @@ func (r *Request) nameDifferences(c Company) []Difference {
 	}
 }
 
-// MismatchMessage returns the message for a row whose name is another company's.
+// MismatchMessage returns the message for a row with the name of another company.
 func (r *Request) MismatchMessage(c Company) string {
 	return fmt.Sprintf(
 		"%s is %q at the filing service, but the spreadsheet says %q. Correct the Company ID or the name, or enter "+
 			"the filing service's name under Confirmed Name to confirm it", r.Company.Ref, c.LegalName, r.LegalName())
 }
 
-// title names a company for a sentence.
+// title returns a company's name for a sentence.
 func (c *Company) title(ref string) string {
 	if c.LegalName != "" {
 		return fmt.Sprintf("%q", c.LegalName)

@@ -2,17 +2,20 @@ package filing
 
 import "strconv"
 
-// The years of a report: next year's may be filed ahead, and one of some years ago
-// may be overdue. A year further off is a typing error that costs the fee: the
+// The limits of a report's year. A report may be filed a year ahead, and a report of some years ago
+// may be overdue. A year outside of the limits is a typing error that costs the fee, because the
 // filing service accepts any four digits.
 //
-// Assumption: the range of years that the filing service accepts is not shown.
+// Assumption: the spec does not show the range of years that the filing service accepts.
 const (
-	lateYears   = 5  // more than these are worth a look
-	reportYears = 10 // more than these are refused
+	// lateYears is the number of years after which a report has a warning.
+	lateYears = 5
+	// reportYears is the number of years after which a report is an error.
+	reportYears = 10
 )
 
-// checkAnnualReport checks an annual report. Source: spec section 4, rule 9; section 8, filingYear.
+// checkAnnualReport checks an annual report. Source: spec section 4, rule 9, and section 8,
+// filingYear.
 func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
@@ -41,9 +44,8 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	}
 }
 
-// checkQualification checks a foreign qualification. The agent on record cannot be
-// read, so a row that neither orders nor supplies one passes, as for annual
-// reports. Source: spec section 4, rule 10.
+// checkQualification checks a foreign qualification. The agent on record cannot be read, so a row
+// without an agent passes, like an annual report. Source: spec section 4, rule 10.
 func (r *Request) checkQualification(vs *violations) {
 	if r.Order.Formation != nil {
 		vs.add("foreign-qualification.with-formation", "foreignQualification", "",

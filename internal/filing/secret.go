@@ -14,30 +14,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// HideSSNs reduces each Social Security number or ITIN in a text to its last four
-// digits, "***-**-1120", so that the text may be shown and stored. It finds
+// HideSSNs reduces each Social Security number or ITIN in a text to its last four digits,
+// "***-**-1120", so that the text may be shown and stored. It finds
 //
-//   - three, two and four digits, with up to three separators between them:
-//     dashes of any kind, dots, spaces, slashes, underscores;
-//   - three and six digits with a dash, a slash, an underscore or a space
-//     between them, where the number can be one that is issued;
-//   - nine digits that stand together, where the number can be one that is
-//     issued and no word before it says what else it is ("EIN 123456789");
-//   - seven to nine digits, however they are grouped, behind "SSN", "ITIN" or
-//     "Social Security".
+//   - three, two and four digits, with up to three separators between them, such as dashes of any
+//     kind, dots, spaces, slashes and underscores
+//   - three and six digits with a dash, a slash, an underscore or a space between them, if the number
+//     can be an issued one
+//   - nine digits in a row, if the number can be an issued one and no word before it gives it another
+//     meaning ("EIN 123456789")
+//   - seven to nine digits in any grouping after "SSN", "ITIN" or "Social Security"
 //
-// Digits of every script count, so do full-width ones. Letters that touch a
-// number of the first two kinds hide nothing.
+// Digits of every script count, including full-width ones. A number of the first two kinds is also
+// hidden if letters touch it.
 //
-// It leaves alone what has another shape: an EIN with its dash (12-3456789), a
-// ZIP+4 (12345-6789), phone numbers, dates, decimals, amounts, and the digits
-// within an identifier ("order_123456789").
+// HideSSNs leaves other forms alone, such as an EIN with its dash (12-3456789), a ZIP+4
+// (12345-6789), phone numbers, dates, decimals, amounts, and the digits within an identifier
+// ("order_123456789").
 func HideSSNs(text string) string { return hide(text, false, starred) }
 
-// HideSSNsUnder is HideSSNs for a cell under a header. All of a column of such
-// numbers is hidden. In a column whose header names an identifier of nine digits,
-// such as an EIN, a ZIP code or a state's file number, nine digits that stand
-// together stay.
+// HideSSNsUnder is HideSSNs for a cell under a header. It treats a cell under the header of Social
+// Security numbers like MaskSSN. In a column whose header names an identifier of nine digits, such
+// as an EIN, a ZIP code or a state's file number, it leaves nine digits in a row alone.
 func HideSSNsUnder(header, text string) string {
 	if IsSSNHeader(header) {
 		if dashedEIN.MatchString(text) && slices.ContainsFunc(words(header),
@@ -49,22 +47,23 @@ func HideSSNsUnder(header, text string) string {
 	return hide(text, IsIdentifierHeader(header), starred)
 }
 
-// HideSSNsInID is HideSSNs for a value that is known to be an identifier, in which
-// nine digits that stand together are what they should be.
+// HideSSNsInID is HideSSNs for a value that is known to be an identifier. It leaves nine digits in
+// a row alone.
 func HideSSNsInID(text string) string { return hide(text, true, starred) }
 
-// HideSSNsInName is HideSSNs for the name of a file or a sheet, where an asterisk
-// is not allowed: "clients xxx-xx-1120.xlsx".
+// HideSSNsInName is HideSSNs for the name of a file or a sheet, which must not contain an asterisk:
+// "clients xxx-xx-1120.xlsx".
 func HideSSNsInName(name string) string { return hide(name, false, "xxx-xx-") }
 
-// starred stands for the five digits that are not shown.
+// starred replaces the five hidden digits.
 const starred = "***-**-"
 
-// MaskSSN hides a value of a field for Social Security numbers. It shows the last
-// four digits of a complete number.
+// MaskSSN hides a value of a field for Social Security numbers. It shows the last four digits of a
+// complete number.
 func MaskSSN(text string) string {
 	if text == "" || strings.HasPrefix(text, "***") {
-		return text // of a results workbook that is uploaded again
+		// The text is from a results workbook that is uploaded again.
+		return text
 	}
 	digits := plainDigits(text)
 	if len(digits) != 9 {
@@ -86,29 +85,29 @@ func plainDigits(text string) string {
 // ssnHeader matches a folded header of a column of Social Security numbers.
 var ssnHeader = regexp.MustCompile(`^ss(n|no|num|number)?$|socialsecurity|socsec|social(no|num)$`)
 
-// IsSSNHeader recognizes the header of a column of Social Security numbers or
-// ITINs, however it is worded: "Owner's SSN", "ssn_number", "Soc. Sec. No.".
-// Letters within a word make none: "Business Name" is a name.
+// IsSSNHeader reports whether a header names Social Security numbers or ITINs in any wording, such
+// as "Owner's SSN", "ssn_number" and "Soc. Sec. No.". Letters within a word do not count, so
+// "Business Name" is a name.
 func IsSSNHeader(header string) bool {
 	return ssnHeader.MatchString(FoldName(header)) || slices.ContainsFunc(words(header), func(word string) bool {
 		return strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") || word == "itin" || word == "itins"
 	})
 }
 
-// Headers of columns in which nine digits are something else.
+// The headers of columns in which nine digits have another meaning.
 var (
-	// idSubjects have a number of their own: "File No.", "Entity #", "Federal ID".
+	// idSubjects have an ID number: "File No.", "Entity #", "Federal ID".
 	idSubjects = setOf(
 		"business charter check cheque confirmation control corp corporation doc document duns employer entity " +
 			"fed federal file filing inv invoice license licence order parcel permit policy postal reg registration " +
 			"routing sos state tax tracking ubi zip")
 	idWords = setOf("id ids no nos num nbr nr number numbers code codes identifier")
 
-	// identifiers need no such word.
+	// identifiers do not need a word for a number.
 	identifiers = setOf("ein eins fein feins duns ubi zip zipcode postcode " +
 		"amount assets balance cost fee fees income price revenue sales shares total")
 
-	// persons have Social Security numbers, and so may an identifier of theirs be one.
+	// persons have Social Security numbers. An identifier of a person may therefore be one.
 	persons = setOf(
 		"applicant director employee grantor individual manager member officer organizer owner partner party person " +
 			"personal president responsible signer spouse taxpayer")
@@ -122,10 +121,9 @@ func setOf(list string) map[string]bool {
 	return set
 }
 
-// IsIdentifierHeader recognizes the header of a column that holds identifiers or
-// amounts of up to nine digits that are no person's: "EIN", "ZIP", "File No.",
-// "Entity #", "Total Assets". "Owner Tax ID" may be a Social Security number, and
-// so may "TIN" and "Client ID".
+// IsIdentifierHeader reports whether a header names identifiers or amounts of up to nine digits
+// that do not belong to a person, such as "EIN", "ZIP", "File No.", "Entity #" and "Total Assets".
+// "Owner Tax ID" may be a Social Security number, and so may "TIN" and "Client ID".
 func IsIdentifierHeader(header string) bool {
 	named, subject, id := false, false, strings.Contains(header, "#")
 	for _, word := range words(header) {
@@ -141,7 +139,7 @@ func IsIdentifierHeader(header string) bool {
 
 var camelCase = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
-// words returns the words of a header in lower case, camelCase split.
+// words returns the words of a header in lower case. It splits camelCase.
 func words(header string) []string {
 	return strings.FieldsFunc(strings.ToLower(camelCase.ReplaceAllString(header, "$1 $2")),
 		func(r rune) bool { return !unicode.IsLetter(r) })
@@ -165,8 +163,8 @@ func hide(text string, isID bool, stars string) string {
 	return b.String()
 }
 
-// mayHoldSSN reports whether a text has seven digits. It spares nearly every cell
-// the search.
+// mayHoldSSN reports whether a text has seven digits. Nearly all cells have fewer and need no
+// search.
 func mayHoldSSN(text string) bool {
 	digits := 0
 	for _, r := range text {
@@ -186,13 +184,15 @@ func digitOf(r rune) (digit rune, ok bool) {
 		return r, true
 	case r < utf8.RuneSelf:
 		return 0, false
-	case unicode.Is(unicode.Nd, r): // the digits of each script follow each other from its zero on
+	// The digits of each script are consecutive from its zero on.
+	case unicode.Is(unicode.Nd, r):
 		n := rune(0)
 		for unicode.Is(unicode.Nd, r-n-1) {
 			n++
 		}
 		return '0' + n%10, true
-	case unicode.Is(unicode.No, r): // superscripts, circled digits
+	// These are superscripts and circled digits.
+	case unicode.Is(unicode.No, r):
 		if plain := norm.NFKC.String(string(r)); len(plain) == 1 && plain[0] >= '0' && plain[0] <= '9' {
 			return rune(plain[0]), true
 		}
@@ -200,30 +200,35 @@ func digitOf(r rune) (digit rune, ok bool) {
 	return 0, false
 }
 
-// digits are digits of a text with nothing between them, and what separates
-// them from those before.
+// digits is a run of digits in a text, with the kind of separator before it.
 type digits struct {
-	start, end int // in bytes of the text
+	// start and end are byte offsets in the text.
+	start, end int
 	value      string
 	gap        gap
-	point      bool // a single dot stands before them
+	// point reports whether a single dot precedes the digits.
+	point bool
 }
 
 // gap is the text between two groups of digits.
 type gap uint8
 
 const (
-	apart gap = iota // anything else
-	loose            // blanks, commas, or a colon: two numbers as well as one
-	tight            // dashes, dots, slashes and the like: parts of one number
+	// apart is any other text.
+	apart gap = iota
+	// loose is blanks, commas, or a colon, between the parts of one number or between two numbers.
+	loose
+	// tight is dashes, dots, slashes and the like, between the parts of one number.
+	tight
 )
 
-// maxGap is how many characters may stand between the parts of a number.
+// maxGap is how many characters may separate the parts of a number.
 const maxGap = 3
 
 // digitsIn returns the groups of digits of a text.
 func digitsIn(text string) (all []digits) {
-	between, dots, g := maxGap+1, 0, loose // since the last digit
+	// The separator after the last digit.
+	between, dots, g := maxGap+1, 0, loose
 	for i, r := range text {
 		_, is := digitOf(r)
 		switch {
@@ -236,7 +241,8 @@ func digitsIn(text string) (all []digits) {
 			}
 			all[len(all)-1].end = i + utf8.RuneLen(r)
 			between, dots, g = 0, 0, loose
-		case unicode.In(r, unicode.Cf, unicode.Mn): // what cannot be seen parts nothing
+		// An invisible character separates nothing.
+		case unicode.In(r, unicode.Cf, unicode.Mn):
 		case unicode.IsSpace(r), strings.ContainsRune(",:;", r):
 			between++
 		case unicode.In(r, unicode.Pd, unicode.Pc), strings.ContainsRune("./\\·•*#|~−⁄．／", r):
@@ -255,8 +261,8 @@ func digitsIn(text string) (all []digits) {
 	return all
 }
 
-// FindSSNs returns the byte offsets between which the numbers stand that HideSSNs
-// hides, or HideSSNsInID if isID.
+// FindSSNs returns the byte offsets of the numbers that HideSSNs hides, or HideSSNsInID if isID is
+// true.
 func FindSSNs(text string, isID bool) (spans [][2]int) {
 	if !mayHoldSSN(text) {
 		return nil
@@ -275,7 +281,7 @@ func FindSSNs(text string, isID bool) (spans [][2]int) {
 	return spans
 }
 
-// shapedAt reports how many of the first groups are a number by their lengths.
+// shapedAt returns how many of the first groups form a number by their lengths.
 func shapedAt(all []digits) int {
 	long := func(i, n int) bool {
 		return i < len(all) && len(all[i].value) == n && (i == 0 || all[i].gap != apart)
@@ -289,15 +295,16 @@ func shapedAt(all []digits) int {
 			return 3
 		}
 	case long(0, 3) && long(1, 6) && !all[1].point && issued(all[0].value+all[1].value):
-		if len(all) == 2 || all[2].gap != tight { // "150-031260-001" is a part of something
+		// "150-031260-001" is part of a longer identifier.
+		if len(all) == 2 || all[2].gap != tight {
 			return 2
 		}
 	}
 	return 0
 }
 
-// bareAt reports how many groups from the i-th on are a number because a word
-// before them says so, or because nine digits stand together.
+// bareAt returns how many groups from the i-th on form a number. They form one because of a word
+// before them or because nine digits stand in a row.
 func bareAt(text string, all []digits, i int, isID bool) int {
 	d := &all[i]
 	before := text[:d.start]
@@ -321,9 +328,9 @@ func bareAt(text string, all []digits, i int, isID bool) int {
 	return 1
 }
 
-// isGlued reports whether nine digits are part of an identifier: more than one
-// letter or digit touches them, or a prefix does ("order_123456789"), or a sign
-// stands before them that no Social Security number has.
+// isGlued reports whether nine digits are part of an identifier. They are if more than one letter
+// or digit touches them, if a prefix does ("order_123456789"), or if a sign precedes them that
+// never precedes a Social Security number.
 func isGlued(before, after string) bool {
 	alnum := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 	last, size := utf8.DecodeLastRuneInString(before)
@@ -344,9 +351,9 @@ func isGlued(before, after string) bool {
 	return alnum(next)
 }
 
-// issued reports whether nine digits can be a Social Security number or an ITIN:
-// no area 000, 666 or 900 to 999, no group 00, no serial 0000; an ITIN has a
-// group of its own ranges.
+// issued reports whether nine digits can be a Social Security number or an ITIN. A Social Security
+// number has no area 000, 666 or 900 to 999, no group 00 and no serial 0000. An ITIN has an area
+// from 900 on and a group in certain ranges.
 func issued(d string) bool {
 	area, group, serial := d[:3], d[3:5], d[5:]
 	switch {
@@ -358,8 +365,7 @@ func issued(d string) bool {
 	return true
 }
 
-// lookBack is how much of the text before a number is searched for a word that
-// says what it is.
+// lookBack is the length of the text before a number that is searched for a word about its meaning.
 const lookBack = 48
 
 var (
@@ -384,7 +390,7 @@ func saysOther(before string) bool {
 	return otherBefore.MatchString(before) && !personsWord.MatchString(before)
 }
 
-// tail returns the end of a text, from a whole character on.
+// tail returns the end of a text. It begins with a complete character.
 func tail(text string) string {
 	at := max(0, len(text)-lookBack)
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
@@ -393,8 +399,8 @@ func tail(text string) string {
 	return text[at:]
 }
 
-// HideSSNsInBody hides the numbers in a body, JSON or not. A body without any is
-// returned unchanged; JSON stays JSON. The name of a field counts like a header.
+// HideSSNsInBody hides the numbers in a body, which may be JSON. It returns a body without numbers
+// unchanged, and JSON stays valid JSON. The name of a field counts like a header.
 func HideSSNsInBody(body []byte) []byte {
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -418,8 +424,8 @@ func HideSSNsInBody(body []byte) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// hideIn hides the numbers in a decoded value and reports whether it held any.
-// name is that of the field.
+// hideIn hides the numbers in a decoded value and reports whether there were any. name is the name
+// of the field.
 func hideIn(name string, value any) (hidden any, found bool) {
 	switch v := value.(type) {
 	case string:

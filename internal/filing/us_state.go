@@ -60,7 +60,8 @@ func (s State) Known() bool { _, ok := stateNames[s]; return ok }
 // ParseState reads a code or a name in any case: "de", "Delaware", "NEW YORK".
 func ParseState(text string) (State, bool) {
 	if len(text) == 2 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'A' && text[1] <= 'Z' {
-		_, ok := stateNames[State(text)] // the common case costs nothing
+		// The common case costs nothing.
+		_, ok := stateNames[State(text)]
 		return State(text), ok
 	}
 	folded := strings.ToUpper(strings.TrimSpace(text))
