@@ -240,8 +240,8 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 	o.Address.check(vs, path+"address.", "", func(part string) string { return officerPart[part] })
 }
 
-// officerPart returns the names of the rules of an officer's address. They match the officer's
-// columns.
+// officerPart maps the parts of an officer's address to the names of their rules. The names match
+// the officer's columns.
 var officerPart = map[string]string{
 	"line1": "officer.line-1", "city": "officer.city", "state": "officer.state", "postalCode": "officer.postal-code",
 	"country": "officer.country",

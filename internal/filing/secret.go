@@ -227,7 +227,7 @@ const maxGap = 3
 
 // digitsIn returns the groups of digits of a text.
 func digitsIn(text string) (all []digits) {
-	// The separator after the last digit.
+	// The variables describe the text since the last digit.
 	between, dots, g := maxGap+1, 0, loose
 	for i, r := range text {
 		_, is := digitOf(r)

@@ -45,7 +45,7 @@ type Options struct {
 	Edits []Edit
 	// EditSalt is a secret. It prevents guessing the edits from their hash.
 	EditSalt string
-	// Excluded are the rows and values to skip.
+	// Excluded are the rows to skip, and the remarks in spite of which a row is filed.
 	Excluded Exclusions
 
 	// Exclude and Include are columns that are not sent and texts, such as "Status=Void". Rows with
@@ -429,7 +429,7 @@ func (im *Import) checkMap() error {
 	return nil
 }
 
-// quotedList returns the first twenty names that are not blank in quotes.
+// quotedList quotes the first twenty names that are not blank.
 func quotedList(names []string) string {
 	var quoted []string
 	for _, name := range names {

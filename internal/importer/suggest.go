@@ -52,7 +52,7 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	case emailKind:
 		name, domain, _ := strings.Cut(strings.Trim(strings.ReplaceAll(bareEmail(value), " ", ""), ".,;:'\"()[]"), "@")
 		all = []string{name + "@" + strings.ReplaceAll(domain, ",", ".")}
-	// The text after the number is an extension.
+	// An extension may follow the number.
 	case phoneKind:
 		number, _, _ := strings.Cut(strings.ToLower(value), "ext")
 		all = []string{strings.TrimSpace(number)}

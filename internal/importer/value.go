@@ -181,7 +181,7 @@ func repairEncoding(text string) (was string, ok bool) {
 }
 
 // isUnusual reports whether a character is rare in American names and addresses. "CAFÉ’S" is
-// thereby not taken for damaged text.
+// therefore not taken for damaged text.
 func isUnusual(r rune) bool {
 	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // headerWords returns the words of a header in lower case. "#" and abbreviations of "number" at the
-// end become the word number. "Entity #" thereby differs from "Entity" and equals "Entity No.",
+// end become the word number. "Entity #" therefore differs from "Entity" and equals "Entity No.",
 // while "Officer #1" is "Officer 1".
 func headerWords(text string) []string {
 	words := splitHeader(text[:min(len(text), maxHeader)])
@@ -68,7 +68,7 @@ func isIdentifier(words []string) bool {
 	return len(words) > 0 && (words[len(words)-1] == "number" || words[len(words)-1] == "id")
 }
 
-// numbered are the kinds of columns whose values are numbers. "Phone #" is thereby the phone.
+// numbered are the kinds of columns whose values are numbers. "Phone #" therefore means the phone.
 var numbered = []kind{phoneKind, ssnKind, zipKind}
 
 // wordingOf finds the column that a header means.
