@@ -90,6 +90,26 @@ func TestFeesOfTheSandbox(t *testing.T) {
 	}
 }
 
+// The fees of the demo in containers are those that its sandbox charges an LLC.
+func TestFeesOfTheDemo(t *testing.T) {
+	fees, err := pricing.LoadFees(filepath.Join("..", "..", "deploy", "demo", "state-fees.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range fees.Lines() {
+		if l.Read() != "" {
+			continue // a built-in line
+		}
+		amount, holds := l.Fee.At(2026, season.DateOf(time.Now()))
+		if charged := slices.ContainsFunc(sandbox.DefaultFees(), func(f sandbox.Fee) bool {
+			return strings.ReplaceAll(f.Product, "_", "-") == string(l.Product) && f.State == string(l.State) &&
+				f.EntityType != "CORP" && f.Cents == int64(amount)
+		}); !holds || !charged {
+			t.Errorf("%s %s: the sandbox does not charge %s", l.Product, l.State, amount)
+		}
+	}
+}
+
 // nowhere searches every file of the script's folder, workbooks part by part,
 // for Social Security numbers in each spelling. The folder in, which holds what
 // was given, is left out.

@@ -234,6 +234,7 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"delete-upload", "Deleted an upload"},
 	{"passkey-add", "Added a passkey"},
 	{"passkey-remove", "Removed a passkey"},
+	{"firm-zone", "Changed the time zone"},
 	{"mapping-drop", "Deleted a column mapping"},
 	{"notify-test", "Sent a test notification"},
 	{"passkey-copied", "Refused a passkey that may be copied"},

@@ -7,6 +7,8 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -441,5 +443,27 @@ func TestLinkToTheProvider(t *testing.T) {
 	if all, err := s.Ledger.Accounts().List(t.Context()); err != nil ||
 		slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Every kind of entry of the audit log has a name.
+func TestAuditEventsHaveNames(t *testing.T) {
+	code := regexp.MustCompile(`withAudit\((?:ctx, )?"([a-z-]+[a-z])"`)
+	for _, pattern := range []string{"*.go", "../../cmd/importer/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range code.FindAllStringSubmatch(string(source), -1) {
+				if name := eventName(found[1]); name == found[1] {
+					t.Errorf("%s: %s has no name", file, found[1])
+				}
+			}
+		}
 	}
 }
