@@ -16,34 +16,42 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// NewSchedule is a schedule to be added.
+// NewSchedule is a schedule to add.
 type NewSchedule struct {
-	Name     string
-	File     string // the company list's name
-	Content  []byte // of the company list
-	Options  Options
-	Approval bool // each run waits for approval
+	Name string
+	// File is the name of the company list.
+	File string
+	// Content is the content of the company list.
+	Content []byte
+	Options Options
+	// Approval makes each run wait for approval.
+	Approval bool
 	By       string
 }
 
 // Saved is the result of Add and Update.
 type Saved struct {
-	Schedule    ledger.Schedule
-	CompanyList *CompanyList // also where none of it can be filed; nil where it cannot be read
-	Same        bool         // it was the same already: nothing was changed
-	Added       int          // companies of a new version of the list that the one before does not have
-	Removed     int          // companies that only the one before has
-	Next        *Plan        // of its next run, as far as is known today; nil where there is none
+	Schedule ledger.Schedule
+	// CompanyList is set even if none of it can be filed. It is nil if it cannot be read.
+	CompanyList *CompanyList
+	// Same reports whether the schedule was already the same, so that nothing changed.
+	Same bool
+	// Added counts the companies of a new version of the list that the previous one does not have.
+	Added int
+	// Removed counts the companies that only the previous version has.
+	Removed int
+	// Next is the plan of the next run, as far as known today. It is nil if no run is planned.
+	Next *Plan
 }
 
-// ErrSchedule matches errors of a schedule that the person who adds it can fix.
-// Those of its company list are ErrCompanyList.
+// ErrSchedule matches errors of a schedule that the person who adds it can fix. Errors of its
+// company list match ErrCompanyList.
 var ErrSchedule = errors.New("the schedule is not valid")
 
-// ErrNameTaken is the ErrSchedule of a name that another schedule has.
+// ErrNameTaken is the ErrSchedule for a name that another schedule has.
 var ErrNameTaken = errors.New("this name is taken by a schedule with another company list or other times")
 
-// unfit is an ErrSchedule whose text is the reason alone.
+// unfit is an ErrSchedule whose text is only the reason.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error          { return u.error }
@@ -52,9 +60,10 @@ func refused(s string, a ...any) error { return unfit{fmt.Errorf(s, a...)} }
 
 var scheduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckName returns ErrSchedule for a name that no schedule can have.
+// CheckName returns ErrSchedule if no schedule can have the name.
 func CheckName(name string) error {
-	if name == "new" { // the page has its form for new schedules there
+	// The page has its form for new schedules at this path.
+	if name == "new" {
 		return refused("a schedule cannot be called new")
 	}
 	if !scheduleName.MatchString(name) {
@@ -63,8 +72,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Add checks a schedule and adds it with its company list. Adding the same again
-// changes nothing. With ErrSchedule and ErrCompanyList nothing was added.
+// Add checks a schedule and adds it with its company list. If the same schedule exists, nothing
+// changes. It returns ErrSchedule and ErrCompanyList, and adds nothing in these cases.
 func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	var done Saved
 	if err := CheckName(e.Name); err != nil {
@@ -120,7 +129,8 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	return done, nil
 }
 
-// planNext plans the next run of a schedule, which must file something if it has rows.
+// planNext plans the next run of a schedule. It returns ErrSchedule if the run would file none of
+// its rows.
 func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (err error) {
 	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil || done.Next == nil {
 		return err
@@ -131,9 +141,9 @@ func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Sche
 	return nil
 }
 
-// Update gives a schedule a new version of its company list, which is read with the
-// same options. s is the schedule as the person saw it: Update returns
-// ledger.ErrStale where it was changed since, and ErrCompanyList.
+// Update gives a schedule a new version of its company list, which is read with the same options. s
+// is the schedule as the person saw it. Update returns ledger.ErrStale if it was changed since, and
+// ErrCompanyList.
 func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
 	by string) (Saved, error) {
 	done := Saved{Schedule: s}
@@ -170,7 +180,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	return done, nil
 }
 
-// readToFile reads a company list with at least one row that can be filed.
+// readToFile reads a company list that must have at least one row that can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
 	on := o.readingDay(time.Now())
 	r, err := readCompanyList(ctx, l, file, content, o, on, true)
@@ -195,8 +205,8 @@ func Find(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, 
 	return ledger.Schedule{}, fmt.Errorf("there is no schedule %s: %w", name, ledger.ErrNotFound)
 }
 
-// LocalZone returns the name of this machine's zone. A schedule is stored with the
-// name, because each machine may be in another zone.
+// LocalZone returns the name of this machine's zone. A schedule is stored with the name, because
+// each machine may be in another zone.
 func LocalZone(getenv func(string) string) string {
 	names := []string{getenv("TZ")}
 	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
-// makeBatch makes the batch of a run and opens it, or lets it wait for approval.
-// It may be interrupted anywhere and called again: a batch that is not open yet is
-// made again from the start, and an open one is left alone.
+// makeBatch makes the batch of a run and opens it, or requests approval for it. It can be
+// interrupted at any point and called again. A batch that is not open yet is made again from the
+// start, and an open one is left alone.
 func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run) error {
 	if s.hasOpenBatch(ctx, run) {
 		return nil
@@ -38,7 +38,7 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 		run.Note = "its batch was there already"
 		return nil
 	}
-	// Stored first: by the run of a batch the ledger knows who contributed to it.
+	// Store the run first, because the ledger finds the contributors to a batch by its run.
 	run.State = ledger.RunBegun
 	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 		return err
 	}
 	run.Note = plan.Nothing()
-	// Stored before the batch opens: afterwards its rows change, and the plan can
-	// no longer be made.
+	// Store the plan before the batch opens. Afterwards its rows change, and the plan can no longer
+	// be made.
 	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
 		return err
 	}
@@ -69,8 +69,7 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 	return nil
 }
 
-// hasOpenBatch reports whether another process opened the batch of the run before
-// it died.
+// hasOpenBatch reports whether another process opened the batch of the run before it died.
 func (s *Scheduler) hasOpenBatch(ctx context.Context, run *ledger.Run) bool {
 	if run.Batch == "" {
 		return false
@@ -79,8 +78,8 @@ func (s *Scheduler) hasOpenBatch(ctx context.Context, run *ledger.Run) bool {
 	return err == nil && b.ID == run.Batch && b.Open
 }
 
-// recordBatch plans a run and records its rows as a batch, which run.Batch names
-// then; "" where nothing is due.
+// recordBatch plans a run and records its rows as the batch run.Batch. run.Batch is empty if
+// nothing is due.
 func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run,
 	quoter pricing.Quoter) (plan *Plan, created bool, err error) {
 	rc, err := s.newRunContext(ctx, schedule, *run, s.readList)
@@ -104,8 +103,9 @@ func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, r
 	return plan, created, err
 }
 
-// reportRun adds the notification of a run: what it files, or why nothing. A run that
-// waits for approval has that of its batch, which goes to those who may approve it.
+// reportRun adds the notification of a run. It lists the filings, or explains why nothing is filed.
+// A run that waits for approval has the notification of its batch instead, which goes to the
+// approvers.
 func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) error {
 	if plan.Approval != "" {
 		return nil
@@ -120,13 +120,13 @@ func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) 
 	return s.notify(ctx, run.Batch, what, plan.Text()+next)
 }
 
-// Plan returns what a run would do now, and writes nothing. Where the filing
-// service cannot be asked for its prices, the cost is not known.
+// Plan returns what a run would do now, and writes nothing. The cost is unknown if the filing
+// service does not return its prices.
 func (s *Scheduler) Plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
 	return s.plan(ctx, schedule, run, s.loadQuoter(ctx))
 }
 
-// loadQuoter loads the prices of the filing service; nil where they cannot be had.
+// loadQuoter loads the prices of the filing service. It returns nil if they are unavailable.
 func (s *Scheduler) loadQuoter(ctx context.Context) pricing.Quoter {
 	if s.c.Quoter == nil {
 		return nil
@@ -139,7 +139,7 @@ func (s *Scheduler) loadQuoter(ctx context.Context) pricing.Quoter {
 	return quoter
 }
 
-// plan is Plan with known prices. With nil, the cost is not known.
+// plan is Plan with known prices. The cost is unknown if quoter is nil.
 func (s *Scheduler) plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
 	quoter pricing.Quoter) (*Plan, error) {
 	rc, err := s.newRunContext(ctx, schedule, run, s.loadList)
@@ -174,8 +174,7 @@ func (s *Scheduler) prepare(ctx context.Context, rc *runContext,
 	return selected, newPlanRecorder(rc, plan, quoter), nil
 }
 
-// LoadPlanOfBatch loads the plan of the run that made a batch; nil where no run
-// did.
+// LoadPlanOfBatch loads the plan of the run that made a batch. It returns nil if no run made it.
 func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
 	runs, err := l.Schedules().ListRuns(ctx, "")
 	if err != nil {
@@ -188,7 +187,7 @@ func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan
 	return DecodePlan(runs[i])
 }
 
-// storePlan puts a plan into its run.
+// storePlan stores a plan in its run.
 func storePlan(run *ledger.Run, plan *Plan) error {
 	body, err := json.Marshal(plan)
 	if err != nil {
@@ -198,7 +197,7 @@ func storePlan(run *ledger.Run, plan *Plan) error {
 	return nil
 }
 
-// DecodePlan decodes the plan that is stored with a run; nil where there is none.
+// DecodePlan decodes the plan that is stored with a run. It returns nil if the run has no plan.
 func DecodePlan(run ledger.Run) (*Plan, error) {
 	if len(run.Plan) == 0 {
 		return nil, nil

@@ -12,22 +12,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// CalendarEntry is what is due of a company, and which schedules file it.
+// CalendarEntry is a due date of a company, with the schedules that file it.
 type CalendarEntry struct {
 	season.Entry
-	Year    int      // the filing year of the report that is due
-	Seasons []string // the schedules that file it
+	// Year is the filing year of the report that is due.
+	Year int
+	// Seasons are the names of the schedules that file it.
+	Seasons []string
 }
 
-// Calendar is what falls due in the company lists of schedules in a span of days.
-// A company that is in several lists has one entry for each due date.
+// Calendar has the due dates in the company lists of schedules within a span of days. A company in
+// several lists has one entry for each due date.
 type Calendar struct {
-	Due, Rest []CalendarEntry  // see season.Roster.Calendar
-	Broken    map[string]error // ErrCompanyList, by schedule: their companies are not included
+	// Due and Rest are described at season.CompanyList.Calendar.
+	Due, Rest []CalendarEntry
+	// Broken has an ErrCompanyList by schedule. The companies of these schedules are not included.
+	Broken map[string]error
 }
 
-// Calendar returns the calendar of schedules. Their company lists are as they were at most
-// listTTL ago.
+// Calendar returns the calendar of schedules. Their company lists are at most listTTL old.
 func (s *Scheduler) Calendar(ctx context.Context, schedules []ledger.Schedule,
 	from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
@@ -63,8 +66,8 @@ func (s *Scheduler) Calendar(ctx context.Context, schedules []ledger.Schedule,
 	return c, nil
 }
 
-// addReport adds the filing year of a schedule, and its name where it files the
-// report. The year of a schedule that files it counts before that of another.
+// addReport adds the filing year of a schedule, and its name if it files the report. The year of a
+// schedule that files it takes precedence.
 func (e *CalendarEntry) addReport(schedule string, year int, files bool) {
 	if e.Year == 0 || (files && len(e.Seasons) == 0) {
 		e.Year = year
@@ -74,19 +77,20 @@ func (e *CalendarEntry) addReport(schedule string, year int, files bool) {
 	}
 }
 
-// register holds each entry once.
+// register has each entry once.
 type register struct {
 	entries []CalendarEntry
 	at      map[registered]int
 }
 
 type registered struct {
-	company string // and state
+	// company is the key of the company and state.
+	company string
 	due     season.Date
 }
 
-// entry returns the entry of a company and a due date, and adds it where it is new.
-// Entries without id and name are never the same.
+// entry returns the entry of a company and a due date, and adds it if it is new. Entries without ID
+// and name are always new.
 func (r *register) entry(e season.Entry) *CalendarEntry {
 	if r.at == nil {
 		r.at = make(map[registered]int)
@@ -101,26 +105,26 @@ func (r *register) entry(e season.Entry) *CalendarEntry {
 	return &r.entries[i]
 }
 
-// report returns the filing year of what is due, and whether a schedule with these
-// options files it.
+// report returns the filing year of a due date, and whether a schedule with these options files it.
 //
-// Assumption: a report is named after the year in which it falls due, where the
-// schedule does not say otherwise; which year the states name it after is not
-// shown in the spec.
+// Assumption: a report is named after the year in which it falls due, unless the schedule has
+// another year. The spec does not show after which year the states name it.
 func (r *CompanyList) report(e season.Entry, o Options) (year int, files bool) {
 	year = e.Due.Date.Year
 	switch strings.ToLower(strings.TrimSpace(o.FilingYear)) {
 	case "last":
 		year--
 	case "next":
-		if o.Due != "" { // as seen on the due date
+		// The year is counted from the due date.
+		if o.Due != "" {
 			year++
 		}
 	case "this":
 	default:
 		switch fixed, given := r.years[e.Row.Number]; {
 		case given && o.Due != "":
-			year = fixed // whenever it falls due
+			// The year is fixed for any due date.
+			year = fixed
 		case !given || fixed != year:
 			return year, false
 		}
@@ -128,8 +132,8 @@ func (r *CompanyList) report(e season.Entry, o Options) (year int, files bool) {
 	return year, r.Product == filing.AnnualReport
 }
 
-// FindBought finds the entries of a calendar that are bought already, or are being
-// bought, by their index.
+// FindBought finds the entries of a calendar that are already bought or being bought, by their
+// index.
 func FindBought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.PriorPurchase, error) {
 	keys := make([]filing.Key, len(entries))
 	var claims []ledger.Claim

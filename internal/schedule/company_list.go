@@ -19,22 +19,29 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Options are how a company list is read, and when it is filed. The ledger stores
-// them with the schedule, as JSON.
+// Options describe how a company list is read, and when it is filed. The ledger stores them with
+// the schedule, as JSON.
 type Options struct {
-	Product    filing.Product    `json:"product,omitempty"`
-	State      filing.State      `json:"state,omitempty"`
-	FilingYear string            `json:"filingYear,omitempty"` // see season.FilingYear; the list's years do not count
+	Product filing.Product `json:"product,omitempty"`
+	State   filing.State   `json:"state,omitempty"`
+	// FilingYear is described at season.FilingYear. If set, the list's years are ignored.
+	FilingYear string            `json:"filingYear,omitempty"`
 	User       string            `json:"user,omitempty"`
 	Sheet      string            `json:"sheet,omitempty"`
 	Map        map[string]string `json:"map,omitempty"`
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 
-	At    string `json:"at,omitempty"`    // a day of the year or of every month: see season.ParseAt; or else
-	Due   string `json:"due,omitempty"`   // a time before the due dates, such as 30 days before
-	Zone  string `json:"zone,omitempty"`  // of both
-	Rules string `json:"rules,omitempty"` // due rules over the built-in ones: the content of their file
+	// At is a day of the year or of every month. See season.ParseAt. Exactly one of At and Due is
+	// set.
+	At string `json:"at,omitempty"`
+	// Due is a time before the due dates, such as 30 days before.
+	Due string `json:"due,omitempty"`
+	// Zone is the time zone of At and Due.
+	Zone string `json:"zone,omitempty"`
+	// Rules is the content of a file with due rules that override the built-in ones. Empty means
+	// only the built-in ones.
+	Rules string `json:"rules,omitempty"`
 }
 
 // DecodeOptions decodes the options of a schedule.
@@ -46,7 +53,7 @@ func DecodeOptions(s ledger.Schedule) (Options, error) {
 	return o, nil
 }
 
-// Check returns an error for options that no schedule can run with.
+// Check returns an error if no schedule can run with the options.
 func (o *Options) Check() error {
 	if (o.At == "") == (o.Due == "") {
 		return errors.New("a schedule runs either on a day or ahead of the due dates: give one of them")
@@ -71,8 +78,8 @@ func (o *Options) DueRules() (*season.Rules, error) {
 	return season.Load("due rules", []byte(o.Rules))
 }
 
-// Schedule returns when the schedule runs. Only the times of one ahead of the due
-// dates depend on the company list.
+// Schedule returns the times at which the schedule runs. They depend on the company list only for a
+// schedule ahead of the due dates.
 func (o *Options) Schedule(r season.CompanyList) (*season.Schedule, error) {
 	if o.At != "" {
 		return season.ParseAt(o.At, o.Zone)
@@ -97,8 +104,8 @@ func (o *Options) Words() string {
 	return when + ", " + cmp.Or(o.Zone, "local time")
 }
 
-// importerOptions returns how the importer reads the company list for a run that
-// stands for a day.
+// importerOptions returns the options with which the importer reads the company list for the run of
+// a day.
 func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
 	options := importer.Options{
 		Product:   o.Product,
@@ -118,9 +125,8 @@ func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (impo
 	return options, err
 }
 
-// readingDay is the day as of which a company list is read for people: the day of
-// the next run, where that does not depend on the list, for its year decides which
-// rows can be filed.
+// readingDay returns the day as of which a company list is read for people. This is the day of the
+// next run if it does not depend on the list, because its year decides which rows can be filed.
 func (o *Options) readingDay(now time.Time) season.Date {
 	if o.At != "" {
 		if times, err := o.Schedule(season.CompanyList{}); err == nil {
@@ -132,8 +138,8 @@ func (o *Options) readingDay(now time.Time) season.Date {
 	return season.DateOf(now)
 }
 
-// open opens a company list for the importer, without its column of filing years if the
-// schedule has a year of its own. The caller closes it.
+// open opens a company list for the importer. It drops the column of filing years if the schedule
+// has a year. The caller closes the list.
 func (o *Options) open(file string, content []byte, options importer.Options) (*importer.Import, error) {
 	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
 	if err != nil || o.FilingYear == "" {
@@ -151,27 +157,29 @@ func (o *Options) open(file string, content []byte, options importer.Options) (*
 	return importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
 }
 
-// CompanyList is a company list as it was read: its companies and what is due of
-// them.
+// CompanyList is a parsed company list, with its companies and their due dates.
 type CompanyList struct {
 	season.CompanyList
-	Product    filing.Product
-	Tally      importer.Tally
-	Problems   []importer.Problem // the errors
-	Notes      []string
-	Understood string // which column was read as what
+	Product filing.Product
+	Tally   importer.Tally
+	// Problems are the errors.
+	Problems []importer.Problem
+	Notes    []string
+	// Understood describes the column mapping.
+	Understood string
 
-	years map[int]int // the filing year by the row's number, where the row has one
+	// years are the filing years by row number, for the rows with a year.
+	years map[int]int
 }
 
-// ErrCompanyList is returned for a company list that cannot be filed, or for options
-// that do not fit it: the next try would fail in the same way.
+// ErrCompanyList is returned for a company list that cannot be filed, or for options that do not
+// fit it. A retry would fail in the same way.
 var ErrCompanyList = errors.New("the company list cannot be filed")
 
-// readCompanyList reads the companies of a spreadsheet as they are on a day. Facts
-// that the spreadsheet lacks come from the lookups in the ledger. It returns
-// ErrCompanyList. A list to be stored must have no Social Security number in any cell:
-// it would stay as long as the ledger, and no schedule needs it.
+// readCompanyList reads the companies of a spreadsheet as of a day. Facts that the spreadsheet
+// lacks come from the lookups in the ledger. It returns ErrCompanyList. A list to be stored must
+// have no Social Security number in any cell, because it would stay as long as the ledger and no
+// schedule needs it.
 func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
 	on season.Date, toStore bool) (*CompanyList, error) {
 	leave, err := sheet.AcquireReader(ctx)
@@ -196,7 +204,8 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		return nil, err
 	}
 	r := &CompanyList{CompanyList: season.CompanyList{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
-	var companies []filing.Company // as the spreadsheet has them, by the index of the row
+	// companies are the companies of the spreadsheet by the index of the row.
+	var companies []filing.Company
 	err = im.Each(ctx, func(row *importer.Row) error {
 		switch row.Result {
 		case filing.Ready:
@@ -244,8 +253,8 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	return r, r.complete(ctx, l, companies)
 }
 
-// refuseSSNs refuses a company list with a column of Social Security numbers, and in every
-// cell if it is to be stored.
+// refuseSSNs refuses a company list with a column of Social Security numbers. If the list is to be
+// stored, it refuses them in every cell.
 func refuseSSNs(ctx context.Context, im *importer.Import, everywhere bool) error {
 	if im.HoldsSecrets() {
 		return fmt.Errorf(
@@ -262,8 +271,8 @@ func refuseSSNs(ctx context.Context, im *importer.Import, everywhere bool) error
 	return nil
 }
 
-// complete adds the known records of the filing service. They count before the
-// spreadsheet: the state's fee follows them, too.
+// complete adds the known records of the filing service. They take precedence over the spreadsheet,
+// because the state's fee follows them too.
 func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies []filing.Company) error {
 	for start := 0; start < len(r.Rows); start += 1000 {
 		page := r.Rows[start:min(start+1000, len(r.Rows))]
@@ -293,11 +302,12 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 	return nil
 }
 
-// due returns what is due of a row in the year of its report, or else next.
+// due returns the due date of a row in the year of its report, or else the next one.
 func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due {
 	if year, ok := r.years[row.Number]; ok {
 		if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
-			year++ // it falls due in the year after
+			// The report falls due in the following year.
+			year++
 		}
 		d, _ := r.Rules.Due(row.Facts, year)
 		return d
@@ -306,9 +316,8 @@ func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due 
 	return d
 }
 
-// loadVersion loads a stored version of a company list. It returns ErrCompanyList
-// with ledger.ErrSealed where this machine has no key for it: trying again does not
-// help.
+// loadVersion loads a stored version of a company list. It returns ErrCompanyList with
+// ledger.ErrSealed if this machine has no key for it. A retry does not help.
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
 	version, err := l.Schedules().FindCompanyList(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
@@ -329,7 +338,7 @@ func loadCompanyList(ctx context.Context, l *ledger.Ledger, hash string, o Optio
 	return readCompanyList(ctx, l, version.File, version.Content, o, on, false)
 }
 
-// company returns a row in a few words.
+// company describes a row in a few words.
 func company(r season.Row) string {
 	parts := []string{cmp.Or(r.LegalName, r.CompanyID, "no name")}
 	if r.LegalName != "" && r.CompanyID != "" {

@@ -13,39 +13,39 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// lateGrace is how much later than two checks a run may start without its plan
-// saying so.
+// lateGrace is the time beyond two checks by which a run may start late before its plan reports it.
 const lateGrace = time.Minute
 
-// runContext is everything that a run is planned from. It is built once and not
-// changed afterwards.
+// runContext has all inputs for the plan of a run. It is built once and does not change.
 type runContext struct {
 	ledger *ledger.Ledger
 	read   listReader
 
-	schedule    ledger.Schedule
-	run         ledger.Run
-	options     Options
-	zone        *time.Location
-	on          season.Date        // the day that the run stands for
-	file        ledger.CompanyList // with its content
+	schedule ledger.Schedule
+	run      ledger.Run
+	options  Options
+	zone     *time.Location
+	// on is the day of the run.
+	on season.Date
+	// file is the stored company list with its content.
+	file        ledger.CompanyList
 	companyList *CompanyList
-	lists       []ledger.ListSince // that the schedule has had, the oldest first
-	previous    []ledger.Run       // completed runs of the schedule, the newest first
+	// lists are the company lists that the schedule has had, the oldest first.
+	lists []ledger.ListSince
+	// previous are the completed runs of the schedule, the newest first.
+	previous []ledger.Run
 }
 
-// listReader reads a version of a company list as it is on a day. It returns
-// ErrCompanyList.
+// listReader reads a version of a company list as of a day. It returns ErrCompanyList.
 type listReader func(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error)
 
-// readList reads a version of a company list from the ledger, for a run that
-// buys.
+// readList reads a version of a company list from the ledger, for a run that buys.
 func (s *Scheduler) readList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
 	return loadCompanyList(ctx, s.c.Ledger, hash, o, on)
 }
 
-// loadList loads a version of a company list that may have been read up to listTTL
-// ago, for pages and plans. It is shared and not to be changed.
+// loadList loads a version of a company list for pages and plans. The list is at most listTTL old.
+// It is shared and must not be changed.
 func (s *Scheduler) loadList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
 	options, err := json.Marshal(o)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Scheduler) loadList(ctx context.Context, hash string, o Options, on sea
 		func(ctx context.Context) (*CompanyList, error) { return s.readList(ctx, hash, o, on) })
 }
 
-// newRunContext loads what a run is planned from.
+// newRunContext loads the inputs for the plan of a run.
 func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
 	read listReader) (*runContext, error) {
 	rc := &runContext{ledger: s.c.Ledger, read: read, schedule: schedule, run: run}
@@ -82,15 +82,15 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 	if err != nil {
 		return nil, err
 	}
-	own := *list // which may be shared
+	// Copy the list, because it may be shared.
+	own := *list
 	own.Since = season.DateOf(schedule.Since.In(rc.zone))
 	own.Changed = season.DateOf(schedule.Changed.In(rc.zone))
 	rc.companyList = &own
 	return rc, nil
 }
 
-// loadCompletedRuns loads the other runs of the schedule that are done, the newest
-// first.
+// loadCompletedRuns loads the other completed runs of the schedule, the newest first.
 func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]ledger.Run, error) {
 	runs, err := rc.ledger.Schedules().ListRuns(ctx, rc.run.Schedule)
 	return slices.DeleteFunc(runs, func(other ledger.Run) bool {
@@ -119,8 +119,8 @@ func (rc *runContext) newPlan(selected *selection) *Plan {
 	return plan
 }
 
-// record reads the company list and hands the selected rows to a recorder. A run
-// ahead of the due dates without any due rows has no batch.
+// record reads the company list and passes the selected rows to a recorder. A run ahead of the due
+// dates without any due rows has no batch.
 func (rc *runContext) record(ctx context.Context, selected *selection, to importer.Recorder,
 	by string) (batch string, created bool, err error) {
 	if rc.options.Due != "" && len(selected.rows) == 0 {

@@ -13,40 +13,49 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// ForecastDays is how many days a forecast looks ahead, unless another number is asked
-// for.
+// ForecastDays is the default number of days of a forecast.
 const ForecastDays = 90
 
-// MaxForecastDays is the most: a year.
+// MaxForecastDays is the maximum number of days of a forecast, a year.
 const MaxForecastDays = 366
 
-// ErrForecastDays is returned for a number of days that a forecast does not look ahead.
+// ErrForecastDays is returned for a number of days outside these limits.
 var ErrForecastDays = fmt.Errorf("a forecast looks 1 to %d days ahead", MaxForecastDays)
 
-// Forecast is what the schedules will need from the balance, and when.
+// Forecast is the money that the schedules will need from the balance, with its dates.
 type Forecast struct {
-	From, To  season.Date  // in the firm's time zone
-	Available *money.Cents // nil where no deposit was recorded
-	Queued    int          // rows that are submitted and not sent
-	QueuedFor money.Cost   // what they cost: it is needed now
-	Runs      []RunCost    // the earliest first
-	Broken    []Problem    // of schedules whose runs cannot be planned: they are not included
+	// From and To are in the firm's time zone.
+	From, To season.Date
+	// Available is nil if no deposit was recorded.
+	Available *money.Cents
+	// Queued counts the submitted rows that are not sent.
+	Queued int
+	// QueuedFor is the cost of the queued rows, which is needed now.
+	QueuedFor money.Cost
+	// Runs are sorted from the earliest to the latest.
+	Runs []RunCost
+	// Broken are the problems of schedules whose runs cannot be planned. Their runs are not
+	// included.
+	Broken []Problem
 }
 
-// RunCost is what a run of a schedule will cost.
+// RunCost is the expected cost of a schedule's run.
 type RunCost struct {
 	Date     season.Date
 	Schedule string
 	Orders   int
-	LeftOut  int // rows that need attention before they are ordered
-	Cost     money.Cost
-	Needed   money.Cents // for it, and for what is queued or comes before it
-	Short    money.Cents // how much more that is than what is available; 0 for enough
+	// LeftOut counts the rows that need attention before they are ordered.
+	LeftOut int
+	Cost    money.Cost
+	// Needed is the money for this run, the queued rows and the runs before it.
+	Needed money.Cents
+	// Short is the amount by which the available money falls short of Needed. Zero if it is enough.
+	Short money.Cents
 }
 
-// Forecast plans the runs of the next days of all schedules, as far as is known today. It
-// writes nothing. Each order is counted once for a schedule, in the first run that places
-// it. It returns ErrForecastDays.
+// Forecast plans the runs of all schedules in the next days, as far as known today. It writes
+// nothing. Each order counts once for a schedule, in the first run that places it. It returns
+// ErrForecastDays.
 func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 	if days < 1 || days > MaxForecastDays {
 		return nil, ErrForecastDays
@@ -86,14 +95,14 @@ func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 	return f, nil
 }
 
-// plannedRuns is what of a forecast takes time: it is kept for listTTL.
+// plannedRuns is the expensive part of a forecast. It is cached for listTTL.
 type plannedRuns struct {
 	runs   []RunCost
 	broken []Problem
 }
 
-// loadPlannedRuns plans the runs of all schedules up to a day, or returns what was planned
-// at most listTTL ago, unless a schedule changed or ran since.
+// loadPlannedRuns plans the runs of all schedules up to a day. It returns a plan that is at most
+// listTTL old, unless a schedule has changed or run since.
 func (s *Scheduler) loadPlannedRuns(ctx context.Context, today, to season.Date) (plannedRuns, error) {
 	schedules, err := s.c.Ledger.Schedules().List(ctx)
 	if err != nil {
@@ -138,10 +147,10 @@ func (s *Scheduler) planRuns(ctx context.Context, schedules []ledger.Schedule, t
 	return all, nil
 }
 
-// planRunsOf plans the runs of a schedule up to a day. One plan has the orders of all of
-// them: that of the next run for a schedule that files its whole list at a time, and that
-// of the last run for one that files ahead of the due dates. There, each order is placed
-// on the day on which it comes into its window. One estimate makes estimates of them all.
+// planRunsOf plans the runs of a schedule up to a day. One plan has the orders of all runs. For a
+// schedule that files its whole list at a time, it is the plan of the next run. For a schedule
+// ahead of the due dates, it is the plan of the last run, and each order is placed on the day on
+// which it comes into its window. If one cost is an estimate, all are.
 func (s *Scheduler) planRunsOf(ctx context.Context, one ledger.Schedule, to season.Date) ([]RunCost, error) {
 	times, err := s.loadTimes(ctx, one)
 	if err != nil {
@@ -183,7 +192,8 @@ func (s *Scheduler) planRunsOf(ctx context.Context, one ledger.Schedule, to seas
 	leftOut := plan.Invalid.Count
 	for _, order := range plan.orders {
 		day := days[season.Report{Row: order.Row, Due: balance.DueDate(order.Priority)}]
-		if day.Before(first.Date) { // the next run files what came into its window before
+		// The next run files the orders that came into their window before.
+		if day.Before(first.Date) {
 			day = first.Date
 		}
 		if runs[day] == nil {
@@ -203,7 +213,7 @@ func (s *Scheduler) planRunsOf(ctx context.Context, one ledger.Schedule, to seas
 	return all, nil
 }
 
-// Needed returns what is needed until the end of the forecast.
+// Needed returns the money needed until the end of the forecast.
 func (f *Forecast) Needed() money.Cost {
 	needed := f.QueuedFor
 	for _, r := range f.Runs {
@@ -212,7 +222,8 @@ func (f *Forecast) Needed() money.Cost {
 	return needed
 }
 
-// FirstShort returns the first run for which the money is short; nil for none.
+// FirstShort returns the first run for which the money is short. It returns nil if the money is
+// enough.
 func (f *Forecast) FirstShort() *RunCost {
 	i := slices.IndexFunc(f.Runs, func(r RunCost) bool { return r.Short > 0 })
 	if i < 0 {
@@ -221,7 +232,7 @@ func (f *Forecast) FirstShort() *RunCost {
 	return &f.Runs[i]
 }
 
-// Text returns in a sentence what to have available, and when.
+// Text returns a sentence with the amount to have available, and its date.
 func (f *Forecast) Text() string {
 	needed := f.Needed()
 	switch short := f.FirstShort(); {

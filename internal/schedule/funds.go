@@ -9,11 +9,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// namedRuns is how many runs a reminder lists.
+// namedRuns is the number of runs that a reminder lists.
 const namedRuns = 10
 
-// remindOfFunds writes a message where the balance does not cover what the schedules
-// place in the next days, 60, 30 and 7 days before the first run that it does not cover.
+// remindOfFunds writes a reminder if the balance does not cover the orders of the schedules in the
+// next days. It does so 60, 30 and 7 days before the first run without cover.
 func (s *Scheduler) remindOfFunds(ctx context.Context, today season.Date) error {
 	f, err := s.Forecast(ctx, remindBefore[len(remindBefore)-1])
 	if err != nil {

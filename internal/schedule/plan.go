@@ -14,54 +14,74 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Plan is what a run of a schedule will do. It is stored with the run as JSON.
-// Amounts are dollars.
+// Plan is the expected effect of a schedule's run. It is stored with the run as JSON. Amounts are
+// dollars.
 type Plan struct {
-	Schedule    string      `json:"season"`
-	Date        season.Date `json:"date"` // the day the run stands for
-	Late        string      `json:"late,omitempty"`
-	Missed      int         `json:"missed,omitempty"` // earlier times at which nothing was running
-	File        string      `json:"file"`
-	CompanyList string      `json:"roster"` // the version's hash
-	Rows        int         `json:"rows"`   // of the company list
+	Schedule string `json:"season"`
+	// Date is the day of the run.
+	Date season.Date `json:"date"`
+	Late string      `json:"late,omitempty"`
+	// Missed counts the earlier times at which no worker was running.
+	Missed int    `json:"missed,omitempty"`
+	File   string `json:"file"`
+	// CompanyList is the hash of the list's version.
+	CompanyList string `json:"roster"`
+	// Rows counts the rows of the company list.
+	Rows int `json:"rows"`
 
-	Product filing.Product `json:"-"` // of its batch; stored plans do not have it
+	// Product is the product of the batch. Stored plans do not have it.
+	Product filing.Product `json:"-"`
 
-	// What happens to the selected rows, as far as the ledger knows.
-	Filings int           `json:"filings"` // to be placed
-	Covered text.Examples `json:"covered"` // by a subscription bought earlier
-	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it lapsed
-	Bought  text.Examples `json:"bought"`  // before, the very same
+	// The following fields count the selected rows by their expected result, as far as the ledger
+	// knows.
+	//
+	// Filings counts the orders to place.
+	Filings int `json:"filings"`
+	// Covered are covered by a subscription bought earlier.
+	Covered text.Examples `json:"covered"`
+	// Lapsed are filed although a subscription was opened before, because it has lapsed.
+	Lapsed text.Examples `json:"lapsed"`
+	// Bought are already bought by the very same order.
+	Bought  text.Examples `json:"bought"`
 	Invalid text.Examples `json:"invalid"`
-	Why     []Why         `json:"why,omitempty"`    // what is wrong with those, the most frequent first
-	Skipped int           `json:"skipped"`          // repeats, and companies of other states
-	Undated text.Examples `json:"undated"`          // not filed: no due date is known
-	NotDue  text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
-	Beyond  int           `json:"beyond,omitempty"` // companies of the list that are not due now
+	// Why are the reasons for Invalid, the most frequent first.
+	Why []Why `json:"why,omitempty"`
+	// Skipped counts repeated rows, and companies of other states.
+	Skipped int `json:"skipped"`
+	// Undated are not filed, because no due date is known.
+	Undated text.Examples `json:"undated"`
+	// NotDue are filed although no report is due under the rules.
+	NotDue text.Examples `json:"notDue"`
+	// Beyond counts the companies of the list that are not due now.
+	Beyond int `json:"beyond,omitempty"`
 
-	Priced    bool                `json:"priced"` // false: the prices of the filing service are not known
-	Cost      money.Cents         `json:"cost"`
-	Certainty money.Certainty     `json:"costCertainty,omitempty"`
-	Kinds     []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
+	// Priced is false if the prices of the filing service are unknown.
+	Priced    bool            `json:"priced"`
+	Cost      money.Cents     `json:"cost"`
+	Certainty money.Certainty `json:"costCertainty,omitempty"`
+	// Kinds are the costs by the kind of state fee.
+	Kinds []pricing.KindQuote `json:"kinds,omitempty"`
 
 	balance.Forecast
 
-	Approval string `json:"approval,omitempty"` // the hash to approve; "" where no approval is needed
+	// Approval is the hash to approve. Empty if no approval is needed.
+	Approval string `json:"approval,omitempty"`
 
 	orders []balance.Order
 }
 
 // Why is a reason for which rows cannot be filed.
 type Why struct {
-	Text  string   `json:"text"`
-	Rows  int      `json:"rows"`
-	Names []string `json:"names,omitempty"` // the first of these rows
+	Text string `json:"text"`
+	Rows int    `json:"rows"`
+	// Names are the first of these rows.
+	Names []string `json:"names,omitempty"`
 }
 
-// namedRows is how many rows a reason names.
+// namedRows is the number of rows that a reason names.
 const namedRows = 5
 
-// maxWhys is how many reasons a plan lists.
+// maxWhys is the number of reasons that a plan lists.
 const maxWhys = 5
 
 // addWhys counts the reasons for which a row cannot be filed.
@@ -86,8 +106,8 @@ func (p *Plan) addWhys(name string, faults []ledger.Fault) {
 	}
 }
 
-// Problem returns what keeps rows of the next run from being filed, for people;
-// empty where nothing does.
+// Problem returns the reason for people why rows of the next run cannot be filed. It returns "" if
+// all can be filed.
 func (p *Plan) Problem() string {
 	switch {
 	case p.Invalid.Count == 0:
@@ -108,8 +128,8 @@ func (p *Plan) invalidText() string {
 	return s
 }
 
-// Nothing returns why a run files nothing although rows are selected; empty where
-// it files some, or where they are bought or covered already.
+// Nothing returns the reason why a run files none of its selected rows. It returns "" if the run
+// files some, or if rows are already bought or covered.
 func (p *Plan) Nothing() string {
 	if p.Filings > 0 || p.Invalid.Count == 0 || p.Covered.Count+p.Bought.Count > 0 {
 		return ""
@@ -122,7 +142,7 @@ func (p *Plan) Nothing() string {
 	return reason
 }
 
-// namesText lists the rows of a reason, as far as they are named.
+// namesText lists the named rows of a reason.
 func (w *Why) namesText() string {
 	names := strings.Join(w.Names, "; ")
 	if more := w.Rows - len(w.Names); more > 0 && len(w.Names) > 0 {
@@ -131,7 +151,7 @@ func (w *Why) namesText() string {
 	return names
 }
 
-// Total returns what the filings cost together.
+// Total returns the total cost of the filings.
 func (p *Plan) Total() money.Cost { return money.Cost{Amount: p.Cost, Certainty: p.Certainty} }
 
 // Quote returns the cost of the plan as a quote.
@@ -139,7 +159,7 @@ func (p *Plan) Quote() pricing.BatchQuote {
 	return pricing.BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
 }
 
-// CompanyNotes returns notes about companies that are not simply filed.
+// CompanyNotes returns notes about companies that are not filed as usual.
 func (p *Plan) CompanyNotes() []pricing.Note {
 	var all []pricing.Note
 	for _, r := range []pricing.Note{

@@ -12,25 +12,28 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// Problem is why a schedule does not file what it should: a person has to act.
+// Problem is the reason why a schedule does not file all its rows. A person has to act.
 type Problem struct {
 	Schedule string
-	Text     string      // sentences
-	Nothing  bool        // its next run files nothing at all
-	Run      season.Date // the day of that run; the zero Date where none is planned
-	Invalid  int         // rows that cannot be filed
+	// Text is in sentences.
+	Text string
+	// Nothing reports whether the next run files nothing.
+	Nothing bool
+	// Run is the day of the next run. It is the zero Date if no run is planned.
+	Run season.Date
+	// Invalid counts the rows that cannot be filed.
+	Invalid int
 }
 
 const (
 	problemsTTL = 5 * time.Minute
-	// problemWait is how long a page waits for the problem of a schedule. A longer
-	// check continues in the background, and a later page shows its result.
+	// problemWait is the time that a page waits for the problem of a schedule. A longer check
+	// continues in the background, and a later page shows its result.
 	problemWait = time.Second
 )
 
-// Problems lists the problems of all schedules, by name, as they were at most
-// problemsTTL ago. A schedule that takes long to check is left out until the check
-// is complete.
+// Problems lists the problems of all schedules by name. They are at most problemsTTL old. A
+// schedule with a long check is left out until the check is complete.
 func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
 	schedules, err := s.c.Ledger.Schedules().List(ctx)
 	if err != nil {
@@ -55,8 +58,8 @@ func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
 	return all, nil
 }
 
-// Problem returns the problem of a schedule, as it was at most problemsTTL ago; nil
-// for none. A paused schedule has none.
+// Problem returns the problem of a schedule, which is at most problemsTTL old. It returns nil if
+// there is no problem. A paused schedule has none.
 func (s *Scheduler) Problem(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
 	if schedule.Paused {
 		return nil, nil
@@ -97,8 +100,8 @@ func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (
 	}, nil
 }
 
-// findNeverDue returns the problem of a schedule that never runs; nil where its time
-// alone says so.
+// findNeverDue returns the problem of a schedule that never runs. It returns nil if the schedule
+// runs at a time, because the time alone decides that.
 func (s *Scheduler) findNeverDue(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil || o.Due == "" {

@@ -13,17 +13,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
-// planRecorder adds the rows of a run to its plan: what each costs, and whether it
-// is bought already. It writes nothing.
+// planRecorder adds the rows of a run to its plan, with the cost of each and whether it is already
+// bought. It writes nothing.
 type planRecorder struct {
 	ledger *ledger.Ledger
-	quoter pricing.Quoter // nil where the filing service cannot be asked
+	// quoter is nil if the prices of the filing service are unavailable.
+	quoter pricing.Quoter
 	plan   *Plan
-	names  map[int]string // by the row's number
-	quote  pricing.BatchQuote
-	batch  string
+	// names are the names of the rows by number.
+	names map[int]string
+	quote pricing.BatchQuote
+	batch string
 
-	covered []ledger.Coverage // of the rows since it was last emptied
+	// covered are the coverages of the rows since the last call of RecordCoverage.
+	covered []ledger.Coverage
 }
 
 var _ importer.Recorder = (*planRecorder)(nil)
@@ -42,7 +45,7 @@ func (p *planRecorder) CreateBatch(_ context.Context, b ledger.Batch) (bool, err
 	return true, nil
 }
 
-// AddRows adds rows to the plan, and writes into them what it finds.
+// AddRows adds rows to the plan, and writes the findings into them.
 func (p *planRecorder) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
 	left, err := pricing.LoadRemaining(ctx, p.ledger, ledger.Batch{ID: batch}, rows)
 	if err != nil {
@@ -56,7 +59,7 @@ func (p *planRecorder) AddRows(ctx context.Context, batch string, rows []ledger.
 	return nil
 }
 
-// addRow adds a row as far as the ledger can tell what becomes of it.
+// addRow adds a row with its result as far as the ledger can predict it.
 func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
 	name := cmp.Or(p.names[row.Number], "row") + fmt.Sprintf(" (row %d)", row.Number)
 	switch row.Result {
@@ -69,8 +72,7 @@ func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
 		return nil
 	}
 	if d, contradicts := left.Difference(*row); contradicts {
-		// The record may have been corrected since: a run, or a retry, compares the
-		// row again.
+		// The record may have been corrected since. A run or a retry compares the row again.
 		row.Result, row.Message = filing.Invalid, d.Message
 		row.Faults = append(row.Faults,
 			ledger.Fault{Column: -1, Header: d.Column.Header, Rule: d.Rule, Message: d.Message})
@@ -87,7 +89,7 @@ func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
 		p.addCovered(row, name, by, left.Claims(*row))
 		return nil
 	case len(order.Products()) == 0:
-		// The worker adds the order ids when it comes to the row.
+		// The worker adds the order IDs when it processes the row.
 		row.Message = "bought before; nothing will be ordered"
 		p.plan.Bought.Add(name)
 		return nil
@@ -119,7 +121,7 @@ func (p *planRecorder) addCovered(row *ledger.Row, name string, by *ledger.Prior
 	}
 }
 
-// addOrder adds a row that will be ordered, with its cost where prices are known.
+// addOrder adds a row that will be ordered, with its cost if prices are known.
 func (p *planRecorder) addOrder(row *ledger.Row, order *filing.Order, facts pricing.Facts) error {
 	p.plan.Filings++
 	if p.quoter != nil {
@@ -134,7 +136,7 @@ func (p *planRecorder) addOrder(row *ledger.Row, order *filing.Order, facts pric
 	return nil
 }
 
-// finish sums the plan up against the present funds.
+// finish completes the plan with the total and the current funds.
 func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 	plan, total := p.plan, p.quote.Total
 	slices.SortStableFunc(plan.Why, func(a, b Why) int { return b.Rows - a.Rows })
@@ -150,10 +152,10 @@ func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 	return plan, err
 }
 
-// batchRecorder records the rows of a run as a batch, once they are in its plan.
+// batchRecorder records the rows of a run as a batch, after they are added to its plan.
 type batchRecorder struct{ *planRecorder }
 
-// CreateBatch creates the batch. It reports false where it is there already.
+// CreateBatch creates the batch. It returns false if the batch already exists.
 func (b *batchRecorder) CreateBatch(ctx context.Context, batch ledger.Batch) (bool, error) {
 	b.batch = batch.ID
 	return b.ledger.CreateBatch(ctx, batch)
@@ -172,7 +174,7 @@ func (b *batchRecorder) AddRows(ctx context.Context, batch string, rows []ledger
 	return b.ledger.AddRows(ctx, batch, rows)
 }
 
-// saveQuote saves what the batch will cost.
+// saveQuote saves the expected cost of the batch.
 func (b *batchRecorder) saveQuote(ctx context.Context) error {
 	return b.quote.Save(ctx, b.ledger, b.batch)
 }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	remindFrom = 8 // the hour of the firm's day from which reminders are written
+	// remindFrom is the hour of the firm's day from which reminders are written.
+	remindFrom = 8
 	namedDues  = 10
 )
 
-// remindBefore are how many days before a due date reminders are sent, the nearest
+// remindBefore are the numbers of days before a due date at which reminders are sent, the nearest
 // first.
 var remindBefore = []int{7, 30, 60}
 
-// Remind writes the reminders of due dates and of the funds they need, if it is time.
-// Any number of processes may call it: the ledger keeps each from being written twice.
-// Days are those of the firm's zone.
+// Remind writes the reminders of due dates and of the funds they need, if it is time. Any number of
+// processes may call it, because the ledger writes each reminder once. Days are in the firm's zone.
 func (s *Scheduler) Remind(ctx context.Context) error {
 	zone, err := FirmZone(ctx, s.c.Ledger)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Scheduler) remind(ctx context.Context) {
 	s.reminded = hour
 }
 
-// openReports lists the reports that fall due in a span and are not placed. A
-// company list that cannot be read is left out: its schedule has a Problem.
+// openReports lists the reports that fall due in a span and are not placed. A company list that
+// cannot be read is left out, because its schedule has a Problem.
 func (s *Scheduler) openReports(ctx context.Context, from, to season.Date) ([]CalendarEntry, error) {
 	schedules, err := s.c.Ledger.Schedules().List(ctx)
 	if err != nil || len(schedules) == 0 {
@@ -81,14 +81,15 @@ func (s *Scheduler) openReports(ctx context.Context, from, to season.Date) ([]Ca
 	return open, nil
 }
 
-// dueDay is the reports of one day that are not placed.
+// dueDay has the reports of one day that are not placed.
 type dueDay struct {
-	date    season.Date
-	days    int // until then
+	date season.Date
+	// days is the number of days until the date.
+	days    int
 	entries []CalendarEntry
 }
 
-// byDay groups entries, which are in the order of their dates.
+// byDay groups entries, which are sorted by date.
 func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 	for _, e := range entries {
 		if n := len(days); n == 0 || days[n-1].date != e.Due.Date {
@@ -100,7 +101,8 @@ func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 	return days
 }
 
-// reminderOf identifies the reminder of something on a day, some days before it.
+// reminderOf identifies a reminder by its kind, the day that it is about, and the days before that
+// day.
 func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.Pending {
 	before := remindBefore[len(remindBefore)-1]
 	for _, days := range remindBefore {
@@ -113,8 +115,8 @@ func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.P
 	return ledger.Pending{Kind: kind, Ref: int64(on.DaysSince(epoch)), Mark: int64(before)}
 }
 
-// remindOfDueDates writes one message about all due dates that came within 60, 30 or
-// 7 days. A reminder that was missed while nothing was running is sent later.
+// remindOfDueDates writes one message about all due dates that came within 60, 30 or 7 days. A
+// reminder that was missed because no worker was running is sent later.
 func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) error {
 	open, err := s.openReports(ctx, today, today.AddDays(remindBefore[len(remindBefore)-1]))
 	if err != nil || len(open) == 0 {
@@ -173,7 +175,7 @@ func (d dueDay) lines() []string {
 	return all
 }
 
-// addReminder adds a notification, unless another process has.
+// addReminder adds a notification, unless another process has added it.
 func (s *Scheduler) addReminder(ctx context.Context, n ledger.Notification, subject string, lines []string) error {
 	n.Subject = subject
 	n.Body = strings.Join(lines, "\n") + "\n"

@@ -16,41 +16,47 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Config is what a Scheduler works with.
+// Config configures a Scheduler.
 type Config struct {
 	Ledger *ledger.Ledger
-	Quoter pricing.Source // loads the prices of the filing service
-	By     string         // recorded as the creator of the batches
-	Every  time.Duration  // between two checks; 0 for 15 s
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Quoter loads the prices of the filing service.
+	Quoter pricing.Source
+	// By is recorded as the creator of the batches.
+	By string
+	// Every is the time between two checks. The default is 15 s.
+	Every time.Duration
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
-// Scheduler runs the due schedules of a ledger. Any number of them, in as many
-// processes, start each run once: the id of a run is made of the schedule and the
-// day, the ledger lets one process claim it, and where that process dies another
-// continues. What was due while nothing was running is made up for by one run at
-// the first check.
+// Scheduler runs the due schedules of a ledger. Any number of schedulers, in any number of
+// processes, start each run once. The ID of a run consists of the schedule and the day, the ledger
+// lets one process claim it, and another process continues if that one dies. If runs were due while
+// no process was running, one run at the first check replaces them.
 type Scheduler struct {
-	c       Config
-	mu      sync.Mutex // one check at a time
+	c Config
+	// mu allows one check at a time.
+	mu      sync.Mutex
 	claimed map[string]bool
 
-	reminded time.Time // the hour for which reminders were written last; Run's own
+	// reminded is the hour of the last reminders. Only Run uses it.
+	reminded time.Time
 
-	times     *cache.Cache[string, *season.Schedule]
-	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
-	problems  *cache.Cache[string, *Problem]     // nil for none
+	times *cache.Cache[string, *season.Schedule]
+	// lists are for pages and plans. A run that buys reads the list itself.
+	lists *cache.Cache[string, *CompanyList]
+	// A nil entry in problems means that the schedule has no problem.
+	problems  *cache.Cache[string, *Problem]
 	forecasts *cache.Cache[string, plannedRuns]
 }
 
 const (
-	// timesTTL is how long the due dates of a company list count: what the filing
-	// service says of the companies adds to them.
+	// timesTTL is the lifetime of cached run times. The due dates of a company list depend on the
+	// filing service's records of the companies, which may change.
 	timesTTL = 6 * time.Hour
 	maxTimes = 10_000
 
-	// A page that shows 100,000 companies does not read their spreadsheet at every
+	// listTTL spares a page that shows 100,000 companies from reading their spreadsheet on every
 	// click.
 	listTTL     = 10 * time.Minute
 	maxListRows = 300_000
@@ -103,8 +109,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// RunDue executes the runs that are due now and completes those of dead
-// processes. The failure of one schedule does not keep the others from running.
+// RunDue executes the runs that are due now and completes the runs of dead processes. The failure
+// of one schedule does not stop the others.
 func (s *Scheduler) RunDue(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +136,8 @@ func (s *Scheduler) RunDue(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// resume continues a run that was begun. One whose schedule was deleted since
-// ends as failed; one whose schedule is paused waits.
+// resume continues a run that was begun. If its schedule was deleted since, the run ends as failed.
+// If its schedule is paused, the run waits.
 func (s *Scheduler) resume(ctx context.Context, run ledger.Run, schedules []ledger.Schedule) error {
 	i := slices.IndexFunc(schedules, func(other ledger.Schedule) bool { return other.Name == run.Schedule })
 	switch {
@@ -149,14 +155,14 @@ func (s *Scheduler) resume(ctx context.Context, run ledger.Run, schedules []ledg
 	return err
 }
 
-// executeDue executes the run of a schedule that is due, if there is one.
+// executeDue executes the due run of a schedule, if any.
 func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, runs []ledger.Run) error {
 	run, due, err := s.findDue(ctx, schedule, runs)
 	if err == nil && due {
 		_, err = s.execute(ctx, schedule, run)
 	}
 	if errors.Is(err, ErrCompanyList) {
-		// Once a day: it runs when the list can be read again.
+		// Notify once a day. The schedule runs when the list can be read again.
 		id := ledger.RunID(schedule.Name, season.DateOf(s.c.Now().UTC()))
 		err = errors.Join(err, s.notify(ctx, id, fmt.Sprintf("the schedule %s is postponed", schedule.Name),
 			fmt.Sprintf("No orders are placed for it until its company list can be read: %s", err)))
@@ -164,12 +170,12 @@ func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, ru
 	return err
 }
 
-// findDue finds the run whose time has come since the last one.
+// findDue finds the run that has become due since the last one.
 func (s *Scheduler) findDue(ctx context.Context, schedule ledger.Schedule,
 	runs []ledger.Run) (ledger.Run, bool, error) {
 	times, err := s.loadTimes(ctx, schedule)
 	if errors.Is(err, sheet.ErrBusy) {
-		// A page was loading them, and gave up sooner than a schedule does.
+		// A page was loading the times, and gave up sooner than a schedule does.
 		times, err = loadTimes(ctx, s.c.Ledger, schedule)
 	}
 	if err != nil {
@@ -191,8 +197,8 @@ func newRun(schedule ledger.Schedule, at season.Run) ledger.Run {
 	}
 }
 
-// lastScheduled returns the time of the last run that no person started, or else
-// the time the schedule was added.
+// lastScheduled returns the time of the last run that was not started manually, or else the time
+// the schedule was added.
 func lastScheduled(schedule ledger.Schedule, runs []ledger.Run) time.Time {
 	last := schedule.Since
 	for _, run := range runs {
@@ -203,8 +209,8 @@ func lastScheduled(schedule ledger.Schedule, runs []ledger.Run) time.Time {
 	return last
 }
 
-// loadTimes returns when a schedule runs, from the cache where its company list
-// and options are the same.
+// loadTimes returns the run times of a schedule. It uses the cache if the company list and options
+// are unchanged.
 func (s *Scheduler) loadTimes(ctx context.Context, schedule ledger.Schedule) (*season.Schedule, error) {
 	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Since.UnixMilli(),
 		schedule.Changed.UnixMilli())
@@ -213,8 +219,8 @@ func (s *Scheduler) loadTimes(ctx context.Context, schedule ledger.Schedule) (*s
 	})
 }
 
-// loadTimes loads when a schedule runs. For a schedule ahead of the due dates it
-// reads the company list, and may return ErrCompanyList.
+// loadTimes loads the run times of a schedule. For a schedule ahead of the due dates it reads the
+// company list, and may return ErrCompanyList.
 func loadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) (*season.Schedule, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil {
@@ -236,7 +242,7 @@ func loadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) 
 	return o.Schedule(list.CompanyList)
 }
 
-// Next returns the next run at the schedule's times; false for none.
+// Next returns the next run at the schedule's times. It returns false if there is no next run.
 func (s *Scheduler) Next(ctx context.Context, schedule ledger.Schedule) (ledger.Run, bool, error) {
 	times, err := s.loadTimes(ctx, schedule)
 	if err != nil {
@@ -246,8 +252,8 @@ func (s *Scheduler) Next(ctx context.Context, schedule ledger.Schedule) (ledger.
 	return newRun(schedule, next), ok, nil
 }
 
-// ManualRun returns the run that a person would start today. The same company
-// list on the same day is the same run.
+// ManualRun returns the run that a person would start today. The same company list on the same day
+// gives the same run.
 func (s *Scheduler) ManualRun(schedule ledger.Schedule) (ledger.Run, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil {
@@ -266,8 +272,8 @@ func (s *Scheduler) ManualRun(schedule ledger.Schedule) (ledger.Run, error) {
 	}, nil
 }
 
-// Execute executes a run now. It reports false where another process does so, or
-// has done so: then the returned run is the stored one.
+// Execute executes a run now. It returns false if another process executes or has executed the run.
+// The returned run is then the stored one.
 func (s *Scheduler) Execute(ctx context.Context, schedule ledger.Schedule,
 	run ledger.Run) (stored ledger.Run, done bool, err error) {
 	s.mu.Lock()
@@ -279,8 +285,8 @@ func (s *Scheduler) Execute(ctx context.Context, schedule ledger.Schedule,
 	return stored, done, err
 }
 
-// execute claims a run and makes its batch. A failure that may pass is tried again
-// at the next check; a company list that cannot be filed ends the run as failed.
+// execute claims a run and makes its batch. A failure that may be temporary is retried at the next
+// check. A company list that cannot be filed ends the run as failed.
 func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (done bool, err error) {
 	if !s.claimed[run.ID] {
 		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, run)
@@ -293,7 +299,8 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 		return false, err
 	}
 	if run.Batch == "" {
-		run.CompanyList = schedule.CompanyList // which may have been replaced since the run began
+		// The list may have been replaced since the run began.
+		run.CompanyList = schedule.CompanyList
 	}
 	err = s.makeBatch(ctx, schedule, &run)
 	switch {
@@ -316,8 +323,8 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 	return true, nil
 }
 
-// loadRun loads a run as it is stored: another process may have begun it, from
-// another company list.
+// loadRun loads the stored run, because another process may have begun it from another company
+// list.
 func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, error) {
 	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, run.Schedule)
 	if err != nil {
@@ -330,8 +337,8 @@ func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, er
 	return runs[i], nil
 }
 
-// notify adds a lasting notification. about is the batch or the run, and keeps two
-// processes from adding it twice.
+// notify adds a lasting notification. about is the batch or the run, and prevents two processes
+// from adding it twice.
 func (s *Scheduler) notify(ctx context.Context, about, subject, body string) error {
 	_, err := s.c.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifySchedule,

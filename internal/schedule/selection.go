@@ -14,27 +14,32 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// selection is which rows of a company list a run files, and in what order.
+// selection is the selection of rows that a run files, and their order.
 type selection struct {
-	whole   bool                    // all rows get a result, also those without a company
-	rows    map[int]importer.RunRow // by the row's number
-	undated []season.Row            // no due date is known
-	notDue  []season.Row            // filed, although the rules say that nothing is due
-	beyond  int                     // rows that are not due now, or are filed
+	// whole reports whether all rows get a result, including those without a company.
+	whole bool
+	// rows are the selected rows by number.
+	rows map[int]importer.RunRow
+	// undated are the rows without a known due date.
+	undated []season.Row
+	// notDue are filed although no report is due under the rules.
+	notDue []season.Row
+	// beyond counts the rows that are not due now, or are already filed.
+	beyond int
 }
 
 func newSelection() *selection {
 	return &selection{rows: make(map[int]importer.RunRow)}
 }
 
-// find returns how a row is filed; false where it is not.
+// find returns the selected row with a number. It returns false if the row is not filed.
 func (s *selection) find(number int) (importer.RunRow, bool) {
 	row, ok := s.rows[number]
 	return row, ok || s.whole
 }
 
-// selectRows selects the rows of a run: the whole company list at a time, or by
-// the calendar ahead of the due dates.
+// selectRows selects the rows of a run: all rows for a schedule at a time, or the rows near their
+// due dates for a schedule ahead of them.
 func (rc *runContext) selectRows(ctx context.Context) (*selection, error) {
 	if rc.options.Due == "" {
 		return rc.selectWhole(), nil
@@ -60,9 +65,8 @@ func (rc *runContext) selectWhole() *selection {
 	return selected
 }
 
-// selectByCalendar selects the rows whose due date is near and that no earlier run
-// has filed. Of several reports of a row it selects the earliest; the next is for
-// the next run.
+// selectByCalendar selects the rows whose due date is near and that no earlier run has filed. Of
+// several reports of a row it selects the earliest. The next run files the next one.
 func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) {
 	filed, err := rc.loadFiled(ctx)
 	if err != nil {
@@ -94,7 +98,7 @@ func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) 
 	return selected, nil
 }
 
-// newRunRow returns how a run files a report.
+// newRunRow returns the row of a run that files a report.
 func (rc *runContext) newRunRow(report season.Entry) (importer.RunRow, error) {
 	row := importer.RunRow{Priority: balance.Priority(report.Due)}
 	if rc.options.FilingYear == "" {
@@ -105,8 +109,8 @@ func (rc *runContext) newRunRow(report season.Entry) (importer.RunRow, error) {
 	return row, err
 }
 
-// addUnselected adds the rows that are not selected: those without a known due
-// date by name, the others by number.
+// addUnselected adds the rows that are not selected. It lists those without a known due date by
+// name, and counts the others.
 func (rc *runContext) addUnselected(selected *selection) {
 	for _, row := range rc.companyList.Rows {
 		if _, ok := selected.rows[row.Number]; ok {
@@ -120,9 +124,9 @@ func (rc *runContext) addUnselected(selected *selection) {
 	}
 }
 
-// listReports lists the reports that are near on the day of the run. With missed it
-// adds those that came near, or even fell due, since the run before at the
-// schedule's times. The earliest due come first.
+// listReports lists the reports that are near on the day of the run, the earliest due first. With
+// missed it adds those that came near, or even fell due, since the previous run at the schedule's
+// times.
 func (rc *runContext) listReports(list season.CompanyList, missed bool) ([]season.Entry, error) {
 	lead, err := season.ParseLead(rc.options.Due)
 	if err != nil {
@@ -136,8 +140,8 @@ func (rc *runContext) listReports(list season.CompanyList, missed bool) ([]seaso
 	return near, nil
 }
 
-// lastRunDate returns the day of the last run at the schedule's times before this
-// run, or else the day the schedule was added.
+// lastRunDate returns the day of the last run at the schedule's times before this run, or else the
+// day the schedule was added.
 func (rc *runContext) lastRunDate() season.Date {
 	last := rc.companyList.Since
 	for _, run := range rc.previous {
@@ -154,8 +158,8 @@ type joinedRow struct {
 	number int
 }
 
-// dropInherited removes reports that were due before the company was on the list; they
-// were someone else's responsibility.
+// dropInherited removes reports that were due before the company was on the list, because another
+// firm was responsible for them.
 func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry) ([]season.Entry, error) {
 	rows := make(map[string][]season.Row)
 	for _, e := range entries {
@@ -178,8 +182,8 @@ func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry)
 	}), nil
 }
 
-// listWhenDue returns the company list that the schedule had on the day of a report, or
-// its first one if the report was due before; never a later one than the run's.
+// listWhenDue returns the company list that the schedule had on the day of a report, or its first
+// one if the report was due before. It never returns a later list than the run's.
 func (rc *runContext) listWhenDue(due season.Date) string {
 	if !due.Before(rc.companyList.Changed) {
 		return rc.run.CompanyList
@@ -193,21 +197,21 @@ func (rc *runContext) listWhenDue(due season.Date) string {
 	return cmp.Or(list, rc.run.CompanyList)
 }
 
-// filedReports is what earlier runs of a schedule have filed, or were kept from filing by
-// a person: rows of the same company list by their number and due date, and rows of other
-// lists by company, state and filing year.
+// filedReports are the reports that earlier runs of a schedule have filed, or that a person has
+// kept them from filing. Rows of the same company list are keyed by number and due date. Rows of
+// other lists are keyed by company, state and filing year.
 type filedReports map[string]bool
 
 func rowKey(number int, priority int64) string { return fmt.Sprintf("row %d %d", number, priority) }
 
-// has reports whether a report is filed. A row that needed attention or was canceled is
-// not filed again while the list stays the same. A new list files it again, but a canceled
-// one only where it is due after the list changed.
+// has reports whether a report is filed. A row that needed attention or was canceled is not filed
+// again while the list stays the same. A new list files it again, but a canceled one only if it is
+// due after the list changed.
 func (f filedReports) has(e season.Entry, year string) bool {
 	return f[rowKey(e.Row.Number, balance.Priority(e.Due))] || (e.Row.CompanyID != "" && f[e.Row.Key()+"|"+year])
 }
 
-// filedFor is how long ago a report was filed that may still be in the window.
+// filedFor is the maximum age of a run whose reports may still be in the window.
 const filedFor = 400 * 24 * time.Hour
 
 // loadFiled loads the rows of the batches of earlier runs.

@@ -10,19 +10,22 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// Summary is a schedule in a line: when it runs next, and the result of its last
-// run.
+// Summary describes a schedule in one line, with its next run and the result of its last run.
 type Summary struct {
-	Name        string    `json:"name"`
-	File        string    `json:"file"`
-	CompanyList string    `json:"roster"`
-	Schedule    string    `json:"schedule"`
-	Approval    bool      `json:"approval"`
-	Paused      bool      `json:"paused"`
-	Next        time.Time `json:"next,omitzero"` // in its own zone; zero: never
-	Last        string    `json:"last"`          // its last run; "" for none
-	Batch       string    `json:"batch"`         // of that run
-	State       string    `json:"state"`         // of that run, or what is wrong with the company list
+	Name        string `json:"name"`
+	File        string `json:"file"`
+	CompanyList string `json:"roster"`
+	Schedule    string `json:"schedule"`
+	Approval    bool   `json:"approval"`
+	Paused      bool   `json:"paused"`
+	// Next is in the schedule's zone. Zero means never.
+	Next time.Time `json:"next,omitzero"`
+	// Last is the last run. Empty if the schedule has not run.
+	Last string `json:"last"`
+	// Batch is the batch of the last run.
+	Batch string `json:"batch"`
+	// State is the state of the last run, or the error of the company list.
+	State string `json:"state"`
 
 	last ledger.Run
 }
@@ -43,7 +46,8 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	line.Schedule = o.Words()
 	next, err := s.Upcoming(ctx, se, 1)
 	switch {
-	case errors.Is(err, ErrCompanyList): // its run reports the same
+	// The run reports the same error.
+	case errors.Is(err, ErrCompanyList):
 		line.State = err.Error()
 		return line, nil
 	case err != nil:
@@ -59,7 +63,7 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	return line, err
 }
 
-// When returns when it runs next, in words.
+// When returns the time of the next run in words.
 func (l *Summary) When() string {
 	switch {
 	case l.Paused:
@@ -70,8 +74,8 @@ func (l *Summary) When() string {
 	return l.Next.Format("2006-01-02 15:04 MST")
 }
 
-// LastText returns the day of the last run and, unless it is done, its state; the
-// text of the state alone where there was no run.
+// LastText returns the day of the last run and, unless it is done, its state. It returns only the
+// text of the state if the schedule has not run.
 func (l *Summary) LastText() string {
 	var parts []string
 	if day, err := l.last.Date(); err == nil {
@@ -86,8 +90,8 @@ func (l *Summary) LastText() string {
 	return strings.Join(parts, " ")
 }
 
-// Upcoming lists the next n times of a schedule in its own zone, or fewer where
-// it does not run as often. It returns ErrCompanyList.
+// Upcoming lists the next n times of a schedule in its zone, or fewer if it does not run as often.
+// It returns ErrCompanyList.
 func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Run, error) {
 	times, err := s.loadTimes(ctx, se)
 	if err != nil {
@@ -96,14 +100,14 @@ func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]
 	return times.Upcoming(s.c.Now(), n), nil
 }
 
-// LoadCompanyList returns the present company list of a schedule, read at most
-// listTTL ago. It is shared and not to be changed. It returns ErrCompanyList.
+// LoadCompanyList returns the current company list of a schedule, at most listTTL old. It is shared
+// and must not be changed. It returns ErrCompanyList.
 func (s *Scheduler) LoadCompanyList(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }
 
-// Version returns a version of a schedule's company list, read at most listTTL ago.
-// It returns ErrCompanyList and ledger.ErrNotFound.
+// Version returns a version of a schedule's company list, at most listTTL old. It returns
+// ErrCompanyList and ledger.ErrNotFound.
 func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string) (*CompanyList, error) {
 	o, err := DecodeOptions(se)
 	if err != nil {
@@ -112,7 +116,7 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 	return s.loadList(ctx, hash, o, o.readingDay(s.c.Now()))
 }
 
-// RunText returns a run in a line.
+// RunText describes a run in one line.
 func RunText(f ledger.Run) string {
 	text := f.ID + ": "
 	if f.Batch != "" {
@@ -126,8 +130,8 @@ func RunText(f ledger.Run) string {
 	return text
 }
 
-// NextPlan returns what a schedule would do at its next run, as far as is known
-// today; nil where it has none. It writes nothing. It returns ErrCompanyList.
+// NextPlan returns the plan of a schedule's next run, as far as known today. It returns nil if no
+// run is planned. It writes nothing. It returns ErrCompanyList.
 func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
 	if se.Paused {
 		return nil, nil
@@ -141,14 +145,16 @@ func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, er
 
 // Preview is the run that a person would start today.
 type Preview struct {
-	Run   ledger.Run
-	Done  *ledger.Run // the same run, done already: there is no plan then
-	Today *ledger.Run // the schedule's own run today
+	Run ledger.Run
+	// Done is the same run if it is already done. There is no plan then.
+	Done *ledger.Run
+	// Today is the scheduled run of today.
+	Today *ledger.Run
 	Plan  *Plan
 }
 
-// Preview returns what running a schedule by hand would do. It writes nothing. It
-// returns ErrCompanyList.
+// Preview returns the effect of running a schedule manually. It writes nothing. It returns
+// ErrCompanyList.
 func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, error) {
 	var r Preview
 	var err error
@@ -177,11 +183,11 @@ func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, e
 	return r, err
 }
 
-// ErrRunning is returned where another process executes the same run.
+// ErrRunning is returned if another process executes the same run.
 var ErrRunning = errors.New("a worker is already running it")
 
-// RunNow executes the run of a Preview. It returns ErrRunning and, where the run
-// failed for good, ErrCompanyList.
+// RunNow executes the run of a Preview. It returns ErrRunning, and ErrCompanyList if the run failed
+// permanently.
 func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
 	f, done, err := s.Execute(ctx, se, f)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// FirmZone returns the firm's time zone: the one that was chosen, or else this machine's.
+// FirmZone returns the firm's chosen time zone, or else this machine's zone.
 func FirmZone(ctx context.Context, l *ledger.Ledger) (*time.Location, error) {
 	name, err := l.Schedules().FirmZone(ctx)
 	if err != nil {
