@@ -1,4 +1,4 @@
-// Package notify sends notifications: funds are out, a batch has ended, rows are
-// uncertain. It reads them from the state of the ledger, so that a crash loses
-// none, and the ledger records who has which, so that a fleet sends each once.
+// Package notify sends notifications: funds are insufficient, a batch has ended, rows are
+// uncertain. It derives them from the state of the ledger, so that a crash loses none. The ledger
+// records the deliveries, so that several workers send each notification once.
 package notify

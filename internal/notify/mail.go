@@ -18,7 +18,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// mailbox is one recipient, and how to reach the mail server.
+// mailbox is one recipient, with the connection to the mail server.
 type mailbox struct {
 	host     string
 	from     string
@@ -27,13 +27,13 @@ type mailbox struct {
 	options  []mail.Option
 }
 
-// relayAuth are the ways to sign in at a relay on this machine, which may have no
-// TLS: nothing leaves the machine. To any other host a password goes by TLS only.
+// relayAuth are the ways to sign in at a relay on this machine, which may have no TLS. The password
+// does not leave the machine. To any other host a password is sent only over TLS.
 var relayAuth = []mail.SMTPAuthType{
 	mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc,
 }
 
-// newMailboxes makes a target for each recipient of an smtp:// or smtps:// URL.
+// newMailboxes returns a target for each recipient of an smtp:// or smtps:// URL.
 func newMailboxes(scheme string, u *url.URL) ([]*Target, error) {
 	query := u.Query()
 	to := recipients(query.Get("to"))
@@ -63,7 +63,7 @@ func newMailboxes(scheme string, u *url.URL) ([]*Target, error) {
 	return all, nil
 }
 
-// target makes the target of one recipient at the mail server of a URL.
+// target returns the target of one recipient at the mail server of a URL.
 func (b mailbox) target(u *url.URL, recipient string) *Target {
 	b.to = recipient
 	one := *u
@@ -76,7 +76,7 @@ func (b mailbox) target(u *url.URL, recipient string) *Target {
 	}
 }
 
-// address undoes what a query makes of an address: a plus is a blank by then.
+// address restores an address from a query, which has a blank in place of a plus.
 func address(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), " ", "+") }
 
 func recipients(list string) []string {
@@ -87,8 +87,8 @@ func recipients(list string) []string {
 	return all
 }
 
-// mailOptions are how to reach a mail server: smtps speaks TLS from the first byte, and
-// smtp as soon as the server offers it.
+// mailOptions returns the options of a connection to a mail server. smtps uses TLS from the first
+// byte, and smtp as soon as the server offers it.
 func mailOptions(scheme string, u *url.URL) ([]mail.Option, error) {
 	number, err := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"smtp": "25", "smtps": "465"}[scheme]))
 	if err != nil {
@@ -120,9 +120,12 @@ func mailOptions(scheme string, u *url.URL) ([]mail.Option, error) {
 }
 
 const (
-	mailTimeout = 10 * time.Second // for each step with a mail server
-	mailSteps   = 3                // the connection, the greeting with its sign-in, the message
-	maxFailure  = 300              // characters that a server's answer may add to a log
+	// mailTimeout is the timeout of each step with a mail server.
+	mailTimeout = 10 * time.Second
+	// mailSteps counts the steps: the connection, the greeting with its sign-in, and the message.
+	mailSteps = 3
+	// maxFailure is the number of characters that a server's answer may add to a log.
+	maxFailure = 300
 )
 
 // send sends a message to the mailbox.
@@ -132,7 +135,8 @@ func (b *mailbox) send(ctx context.Context, m ledger.Notification) error {
 		return nil
 	}
 	said := err.Error()
-	if b.password != "" { // a server may repeat it
+	// A server may repeat the password.
+	if b.password != "" {
 		said = strings.ReplaceAll(said, b.password, "…")
 	}
 	return errors.New(short(said, maxFailure))
@@ -149,7 +153,8 @@ func (b *mailbox) deliver(ctx context.Context, m ledger.Notification) error {
 	letter.Subject(oneLine(m.Subject))
 	letter.SetBodyString(mail.TypeTextPlain, m.Body+"\n")
 	timeout := mailTimeout
-	if end, ok := ctx.Deadline(); ok { // the client renews its deadline at each step
+	// The client renews its deadline at each step.
+	if end, ok := ctx.Deadline(); ok {
 		timeout = max(min(timeout, time.Until(end)/mailSteps), time.Millisecond)
 	}
 	client, err := mail.NewClient(b.host, append(slices.Clone(b.options), mail.WithTimeout(timeout))...)

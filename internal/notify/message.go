@@ -63,7 +63,7 @@ func (n *Notifier) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	}, err
 }
 
-// available describes the recorded balance; the filing service reports none.
+// available describes the recorded balance, because the filing service reports none.
 func (n *Notifier) available(ctx context.Context) (string, error) {
 	book, err := n.c.Ledger.Balance(ctx)
 	if err != nil || !book.HasDeposit {
@@ -71,7 +71,8 @@ func (n *Notifier) available(ctx context.Context) (string, error) {
 	}
 	available := book.Available().Dollars() + " of the recorded balance"
 	switch {
-	case book.Unsure(): // because some costs are unknown
+	// Some costs are unknown.
+	case book.Unsure():
 		available = "at most " + available
 	case book.Certainty == money.Estimated:
 		available = "about " + available
@@ -88,8 +89,7 @@ func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification 
 	}
 }
 
-// batchEnded reports how a batch ended. The end of a batch that ended before
-// oldest is not reported.
+// batchEnded reports the end of a batch. A batch that ended before oldest is not reported.
 func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
 	out := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
 	f, err := n.c.Ledger.Figures(ctx, id)
@@ -117,7 +117,7 @@ func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) 
 	return out, nil
 }
 
-// shown is the number of rows that a message names; it counts the others.
+// shown is the number of rows that a message names. It counts the others.
 const shown = 5
 
 // rows reports rows of a batch that need a person.
@@ -163,7 +163,7 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 	return out, nil
 }
 
-// exceptionText describes the exception of a row that is reported.
+// exceptionText describes the exception of a reported row.
 func exceptionText(r ledger.Row, u ledger.Pending) string {
 	for _, i := range r.Items {
 		if int64(i.Exception) == u.Mark {
@@ -173,7 +173,7 @@ func exceptionText(r ledger.Row, u ledger.Pending) string {
 	return filing.ExceptionText(int(u.Mark), "")
 }
 
-// named lists the first rows, one a line, and counts the others.
+// named lists the first rows, one per line, and counts the others.
 func (n *Notifier) named(ctx context.Context, of []ledger.Pending,
 	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
@@ -205,7 +205,7 @@ func since(t time.Time) string {
 	return t.UTC().Format(" at 15:04 UTC on January 2")
 }
 
-// quote quotes the message of the filing service, if there is one.
+// quote quotes the message of the filing service, if any.
 func quote(s string) string {
 	if s == "" {
 		return ""
@@ -226,5 +226,5 @@ func lines(parts ...string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// short makes one line of a text and cuts it.
+// short shortens a text to one line of at most limit characters.
 func short(s string, limit int) string { return text.Shorten(oneLine(s), limit) }

@@ -15,16 +15,23 @@ import (
 )
 
 const (
-	every = 5 * time.Second // between two checks
-	// steady is how long funds are sufficient before that is reported: rows that a
+	// every is the time between two checks.
+	every = 5 * time.Second
+	// steady is the time for which funds must be sufficient before that is reported. Rows that a
 	// deposit releases wait again if the deposit was too small.
-	steady   = 10 * time.Second
-	gather   = 30 * time.Second // how long rows are gathered into one message
-	apart    = 5 * time.Minute  // between two messages of one kind about a batch
-	lease    = time.Minute      // of a claimed notification: longer than sending takes
-	patience = 20 * time.Second // with a target
-	giveUp   = 24 * time.Hour   // how long delivery is tried, and the age at which an end of a batch is not reported
-	parting  = 10 * time.Second // for the last deliveries when the process ends
+	steady = 10 * time.Second
+	// gather is the time for which rows are collected into one message.
+	gather = 30 * time.Second
+	// apart is the minimum time between two messages of one kind about a batch.
+	apart = 5 * time.Minute
+	// lease is the lifetime of a claim on a notification. It exceeds the time that sending takes.
+	lease = time.Minute
+	// patience is the timeout of a target.
+	patience = 20 * time.Second
+	// giveUp is the time for which delivery is retried. The end of an older batch is not reported.
+	giveUp = 24 * time.Hour
+	// parting is the time for the last deliveries when the process ends.
+	parting = 10 * time.Second
 )
 
 // backoff returns the wait after n failed tries.
@@ -36,20 +43,22 @@ func backoff(n int) time.Duration {
 type Config struct {
 	Ledger  *ledger.Ledger
 	Targets []*Target
-	On      []ledger.NotificationKind // nil for all kinds
-	Log     *slog.Logger              // nil for none
+	// On are the kinds to send. Nil means all kinds.
+	On []ledger.NotificationKind
+	// Log receives the failures. Nil means no log.
+	Log *slog.Logger
 }
 
-// Notifier sends notifications about events in a ledger. Any number of
-// notifiers, in any number of processes, send each notification once. A target
-// gets a notification twice only if a process dies between sending it and
-// recording that.
+// Notifier sends notifications about events in a ledger. Any number of notifiers, in any number of
+// processes, send each notification once. A target gets a notification twice only if a process dies
+// between sending and recording it.
 type Notifier struct {
-	c    Config
-	seen map[string]time.Time // since when a condition holds, by its name
+	c Config
+	// seen is the start of each current condition, by its name.
+	seen map[string]time.Time
 }
 
-// New makes a notifier. Without targets it does nothing.
+// New returns a notifier. Without targets it does nothing.
 func New(c Config) *Notifier {
 	if c.On == nil {
 		c.On = ledger.NotificationKinds
@@ -63,7 +72,7 @@ func New(c Config) *Notifier {
 // ErrKind is returned for a word that is not a kind of notification.
 var ErrKind = errors.New("not a kind of notification")
 
-// ParseKinds parses kinds separated by commas; "" and "all" are all kinds.
+// ParseKinds parses kinds separated by commas. An empty text and "all" mean all kinds.
 func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	var kinds []ledger.NotificationKind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -83,14 +92,13 @@ func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	return kinds, nil
 }
 
-// Run sends notifications until the context ends, and then once more without
-// gathering, so that a run reports its own end. Deliveries that fail are logged
-// and tried again.
+// Run sends notifications until the context ends, and then once more without gathering, so that a
+// run reports its own end. Failed deliveries are logged and retried.
 func (n *Notifier) Run(ctx context.Context) {
 	if len(n.c.Targets) == 0 {
 		return
 	}
-	// A check that runs when the context ends has time to record what it sent.
+	// A check that runs when the context ends has time to record its deliveries.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(parting, cancel) })()
@@ -113,8 +121,8 @@ func (n *Notifier) logFailure(ctx context.Context, err error) {
 	}
 }
 
-// check writes the notifications of what has happened and sends those that are
-// due. The last check waits for nothing.
+// check writes the notifications of new events and sends the due ones. The last check waits for
+// nothing.
 func (n *Notifier) check(ctx context.Context, last bool) error {
 	err := n.write(ctx, last)
 	gone, e := n.c.Ledger.Notifications().GiveUp(ctx, giveUp)
@@ -124,7 +132,7 @@ func (n *Notifier) check(ctx context.Context, last bool) error {
 	return errors.Join(err, e, n.deliver(ctx))
 }
 
-// write adds a notification for everything that has happened to the ledger.
+// write adds a notification to the ledger for each new event.
 func (n *Notifier) write(ctx context.Context, last bool) error {
 	reportable, err := n.c.Ledger.Notifications().FindReportable(ctx)
 	if err != nil {
@@ -147,9 +155,9 @@ func (n *Notifier) add(ctx context.Context, notification ledger.Notification, er
 	return err
 }
 
-// notifyFunds reports insufficient funds, and their end. Funds are insufficient when
-// the filing service says so, or when rows wait for the recorded balance. While
-// the key is refused, the filing service does not say.
+// notifyFunds reports insufficient funds, and their end. Funds are insufficient if the filing
+// service refuses orders for them, or if rows wait for the recorded balance. The filing service
+// does not report this while it refuses the key.
 func (n *Notifier) notifyFunds(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	out := reportable.Halt == filing.HaltFunds || reportable.Short
 	enough := !out && reportable.Halt != filing.HaltKey
@@ -194,8 +202,8 @@ func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportab
 	return all
 }
 
-// notifyRows gathers the uncertain rows of a batch into one message, and likewise the
-// rows with exceptions and the rows bought twice.
+// notifyRows collects the uncertain rows of a batch into one message, and likewise the rows with
+// exceptions and the rows bought twice.
 func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	var all error
 	if reportable.Cured {
@@ -249,8 +257,8 @@ func (n *Notifier) lasted(what string, so bool, d time.Duration) bool {
 	return time.Since(since) >= d
 }
 
-// deliver sends the notifications that are due, the oldest first. A target that
-// fails is not tried again in the same check.
+// deliver sends the due notifications, the oldest first. A target that fails is not tried again in
+// the same check.
 func (n *Notifier) deliver(ctx context.Context) error {
 	down := make(map[*Target]error)
 	for ctx.Err() == nil {
@@ -279,7 +287,7 @@ func (n *Notifier) deliver(ctx context.Context) error {
 			n.c.Log.Warn("notification not delivered", "target", t.String(), "kind", notification.Kind, "times",
 				notification.Tries, "err", down[t])
 		}
-		// A delivery is recorded even while the process ends.
+		// Record a delivery even while the process ends.
 		if err := n.c.Ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notification, again,
 			strings.Join(failure, "; ")); err != nil {
 			return err
@@ -288,9 +296,9 @@ func (n *Notifier) deliver(ctx context.Context) error {
 	return nil
 }
 
-// targetsOf are the firm's targets, and a mailbox for each recipient of the
-// notification, by the first mail server among the targets. Without one, only the
-// firm's targets are told.
+// targetsOf returns the firm's targets, and a mailbox for each recipient of the notification. The
+// mailboxes use the first mail server among the targets. Without a mail server, only the firm's
+// targets get the notification.
 func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
 	all := slices.Clone(n.c.Targets)
 	server := slices.IndexFunc(n.c.Targets, func(t *Target) bool { return t.mailTo != nil })
@@ -306,7 +314,7 @@ func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
 	return all
 }
 
-// send sends a notification to all targets that do not have it yet, in parallel.
+// send sends a notification in parallel to all targets that do not have it yet.
 func send(ctx context.Context, notification *ledger.Notification, targets []*Target, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -322,8 +330,8 @@ func send(ctx context.Context, notification *ledger.Notification, targets []*Tar
 	}
 }
 
-// Test sends a message to every target and returns their errors, in the order of
-// the targets: nil for a target that works.
+// Test sends a message to every target and returns their errors, in the order of the targets. The
+// error of a working target is nil.
 func Test(ctx context.Context, targets []*Target) []error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

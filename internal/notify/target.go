@@ -14,41 +14,44 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Target is where notifications go: a webhook, a Slack channel, or a mailbox.
+// Target is a destination of notifications: a webhook, a Slack channel, or a mailbox.
 type Target struct {
-	id   string // the same in every process; reveals no secret of its URL
-	name string // what may be shown: the scheme and, where no secret stands in it, the host
+	// id is the same in every process. It reveals no secret of the URL.
+	id string
+	// name is the public name: the scheme and, unless it contains a secret, the host.
+	name string
 	send func(context.Context, ledger.Notification) error
-	// the same mail server for another mailbox; nil for a target that is none
+	// mailTo returns the same mail server for another mailbox. It is nil unless the target is a
+	// mailbox.
 	mailTo func(recipient string) *Target
 }
 
-// String names the target without its secrets.
+// String returns the name of the target without its secrets.
 func (t *Target) String() string { return t.name }
 
 // GoString keeps the secrets out of %#v.
 func (t *Target) GoString() string { return t.name }
 
-// ErrTarget is returned for a text that names no target, or not well enough.
+// ErrTarget is returned for a text that does not describe a target completely.
 var ErrTarget = errors.New("not a target of notifications")
 
-// Send sends a message. It waits for the answer no longer than the context
-// allows. Its errors hold nothing of the target's URL but the host.
+// Send sends a message. It waits for the answer no longer than the context allows. Its errors
+// contain no part of the target's URL except the host.
 func (t *Target) Send(ctx context.Context, m ledger.Notification) error { return t.send(ctx, m) }
 
-// beginning finds where URLs begin in a list: at its start, after a comma or a
-// blank. A comma within a URL, as between two recipients, does not end it.
+// beginning finds the starts of URLs in a list: at its start, after a comma or a blank. A comma
+// within a URL, as between two recipients, does not end it.
 var beginning = regexp.MustCompile(`(?:^|[\s,])([A-Za-z][A-Za-z0-9+.-]*://)`)
 
-// ParseTargets reads the URLs of targets, separated by commas or line ends:
+// ParseTargets parses the URLs of targets, separated by commas or line ends:
 //
 //	https://host/path                     a JSON object by POST: title, message, kind, batch
-//	https://hooks.slack.com/services/…    Slack, as is slack+https://host/path for what speaks like it
+//	https://hooks.slack.com/services/…    Slack, as is slack+https://host/path for a compatible service
 //	smtp://user:password@host:587/?from=A&to=B,C   smtps:// for TLS from the first byte
 //
 // An smtp:// URL with skiptlsverify=yes accepts any certificate.
 //
-// It returns ErrTarget, which says which target it is and none of its secrets.
+// It returns ErrTarget, which names the target without its secrets.
 func ParseTargets(text string) ([]*Target, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -66,7 +69,7 @@ func ParseTargets(text string) ([]*Target, error) {
 		}
 		u, err := url.Parse(strings.Trim(text[begin[2]:end], ", \t\r\n"))
 		if err != nil {
-			// Its text repeats the URL.
+			// The text of this error repeats the URL.
 			return nil, fmt.Errorf(
 				"%w: number %d cannot be read as a URL; encode what is special in its password (@ is %%40)",
 				ErrTarget, i+1)
@@ -84,8 +87,8 @@ func ParseTargets(text string) ([]*Target, error) {
 	return all, nil
 }
 
-// newTargets makes the targets of one URL: a mailbox each, so that one that is
-// refused does not make the others receive a message twice.
+// newTargets returns the targets of one URL. Each mailbox is a separate target, so that the others
+// do not receive a message twice if one is refused.
 func newTargets(u *url.URL) ([]*Target, error) {
 	switch scheme := strings.ToLower(u.Scheme); scheme {
 	case "https", "http", "slack+https", "slack+http":
@@ -97,8 +100,8 @@ func newTargets(u *url.URL) ([]*Target, error) {
 		"slack+http://, smtp://, or smtps://")
 }
 
-// nameOf names a target by its scheme and its host. The host of another scheme
-// may be a token.
+// nameOf names a target by its scheme and its host. For other schemes it omits the host, which may
+// be a token.
 func nameOf(u *url.URL) string {
 	switch scheme := strings.ToLower(u.Scheme); scheme {
 	case "https", "http", "slack+https", "slack+http", "smtp", "smtps":
@@ -108,8 +111,8 @@ func nameOf(u *url.URL) string {
 	}
 }
 
-// idOf names a target by its URL. A password is left out: it may be weak enough
-// to be guessed from a hash, and does not tell two targets apart.
+// idOf identifies a target by its URL without the password. A weak password could be guessed from a
+// hash, and a password does not distinguish two targets.
 func idOf(u *url.URL) string {
 	plain := *u
 	if _, secret := u.User.Password(); secret {
@@ -119,8 +122,8 @@ func idOf(u *url.URL) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mailer sends an email to one address by the first mail server among the targets. It
-// is nil if none is a mail server.
+// Mailer returns a function that sends an email to one address by the first mail server among the
+// targets. It is nil if none is a mail server.
 func Mailer(targets []*Target) func(ctx context.Context, to, subject, body string) error {
 	server := slices.IndexFunc(targets, func(t *Target) bool { return t.mailTo != nil })
 	if server < 0 {

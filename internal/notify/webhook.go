@@ -14,11 +14,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// slackHost takes Slack's own JSON at https:// too.
+// slackHost also accepts Slack's JSON at https://.
 const slackHost = "hooks.slack.com"
 
-// newWebhook makes a target that takes JSON by POST. A query parameter that
-// begins with an @ is a header: ?@Authorization=Bearer+…
+// newWebhook returns a target that receives JSON by POST. A query parameter that begins with an @
+// is a header: ?@Authorization=Bearer+…
 func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
 	if u.Hostname() == "" {
 		return nil, errors.New("a webhook needs a host")
@@ -48,7 +48,7 @@ func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
 	}}, nil
 }
 
-// webhookPayload is a JSON object of texts.
+// webhookPayload returns a JSON object of strings.
 func webhookPayload(m ledger.Notification) map[string]string {
 	payload := map[string]string{"title": m.Subject, "message": m.Body, "kind": string(m.Kind)}
 	if m.Batch != "" {
@@ -64,11 +64,11 @@ func slackPayload(m ledger.Notification) map[string]string {
 	return map[string]string{"text": slackEscape.Replace(m.Subject + "\n" + m.Body)}
 }
 
-// maxAnswer bounds what is read of an answer, to use the connection again.
+// maxAnswer bounds how much of an answer is read to reuse the connection.
 const maxAnswer = 64 << 10
 
-// post sends a payload as JSON. It uses the transport and no client, whose errors
-// repeat the URL and which turns a redirected POST into a GET without a body.
+// post sends a payload as JSON. It uses the transport directly. The errors of a client repeat the
+// URL, and a client turns a redirected POST into a GET without a body.
 func post(ctx context.Context, address *url.URL, header http.Header, payload map[string]string) error {
 	body, err := json.Marshal(payload)
 	if err != nil {
