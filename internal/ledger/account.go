@@ -19,48 +19,58 @@ import (
 
 // Errors of accounts.
 var (
-	// ErrAccount is returned for an account that cannot be as it is wanted: its
-	// name is taken or is none, or there is no such role.
+	// ErrAccount is returned for an account that is not valid: its name is taken or is not a name,
+	// or a role does not exist.
 	ErrAccount = errors.New("the account is not valid")
-	// ErrManaged is returned for a role or a link of an account that the sign-in
+	// ErrManaged is returned for a change to the roles or links of an account that the sign-in
 	// provider manages.
 	ErrManaged = errors.New(
 		"the sign-in provider manages the account: its groups say what it may do, and it signs in there")
-	// ErrLastOperator is returned for a change that would leave no one who may
-	// change accounts.
+	// ErrLastOperator is returned for a change that would leave no account that may change
+	// accounts.
 	ErrLastOperator = errors.New("this is the last operator who can sign in: make another account an operator first")
 )
 
-// Role is a permission of an account. Every role may see the work of all; an
-// account without a role sees only its own sessions.
+// Role is a permission of an account. Every role may read the work of all people. An account
+// without a role sees only its own sessions.
 type Role string
 
-// The roles. An account may have several, or none.
+// The roles. An account has any number of them.
 const (
-	Preparer Role = "preparer" // uploads spreadsheets, corrects and submits them
-	Approver Role = "approver" // approves submitted batches
-	Operator Role = "operator" // money, the fleet, uncertain rows, accounts
-	Auditor  Role = "auditor"  // looks at everything, the audit log included, and changes nothing
+	// Preparer uploads, corrects and submits spreadsheets.
+	Preparer Role = "preparer"
+	// Approver approves submitted batches.
+	Approver Role = "approver"
+	// Operator manages money, the fleet, uncertain rows and accounts.
+	Operator Role = "operator"
+	// Auditor reads everything, including the audit log, and changes nothing.
+	Auditor Role = "auditor"
 )
 
-// Roles are all there are.
+// Roles lists all roles in the order in which they are stored.
 var Roles = []Role{Preparer, Approver, Operator, Auditor}
 
 // Account is a person who may sign in.
 type Account struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"` // folded
-	Roles      []Role    `json:"roles"`
-	Disabled   bool      `json:"disabled"`
-	HasPasskey bool      `json:"passkey"`
-	ManagedBy  string    `json:"-"` // the issuer of the sign-in provider that says its roles; empty for a local account
-	CreatedAt  time.Time `json:"createdAt"`
-	SignedInAt time.Time `json:"signedInAt,omitzero"` // the last time; zero for never
-	Email      string    `json:"email,omitempty"`     // where links and messages to its owner go; "" for nowhere
-	LinkMakers []string  `json:"-"`                   // others through whose links it signed in last
+	ID string `json:"id"`
+	// Name is folded: lower case and NFKC.
+	Name       string `json:"name"`
+	Roles      []Role `json:"roles"`
+	Disabled   bool   `json:"disabled"`
+	HasPasskey bool   `json:"passkey"`
+	// ManagedBy is the issuer of the sign-in provider that sets the roles. It is empty if the
+	// account is local.
+	ManagedBy string    `json:"-"`
+	CreatedAt time.Time `json:"createdAt"`
+	// SignedInAt is the time of the last sign-in. Zero if the account never signed in.
+	SignedInAt time.Time `json:"signedInAt,omitzero"`
+	// Email is the address for links and messages to the owner. Empty if unset.
+	Email string `json:"email,omitempty"`
+	// LinkMakers are the other people through whose links the account signed in last.
+	LinkMakers []string `json:"-"`
 }
 
-// addressIn is a name that is one email address and nothing else; "" if it is not.
+// addressIn returns name if it is a bare email address, and an empty string otherwise.
 func addressIn(name string) string {
 	at, err := mail.ParseAddress(name)
 	if err != nil || at.Address != name || strings.ContainsFunc(name, unicode.IsSpace) {
@@ -69,17 +79,18 @@ func addressIn(name string) string {
 	return name
 }
 
-// May reports whether the account has a role, and is not disabled.
+// May reports whether the account has a role and is not disabled.
 func (a Account) May(r Role) bool { return !a.Disabled && slices.Contains(a.Roles, r) }
 
-// HasRole reports whether the account has any role, and is not disabled.
+// HasRole reports whether the account has any role and is not disabled.
 func (a Account) HasRole() bool { return slices.ContainsFunc(Roles, a.May) }
 
-// maxName is how long a name may be, in characters.
+// maxName is the maximum length of a name in characters.
 const maxName = 100
 
-// folded is a name as it is kept: in lower case and NFKC, so that however it is
-// typed it is the same; "" for what is no name.
+// folded returns a name in the form in which it is stored: lower case and NFKC, with single spaces.
+// All spellings of a name fold to the same text. It returns an empty string if the name is not
+// valid.
 func folded(name string) string {
 	if !utf8.ValidString(name) {
 		return ""
@@ -93,7 +104,8 @@ func folded(name string) string {
 	return name
 }
 
-// roleWords are roles as they are kept: each once, in one order.
+// roleWords encodes roles for the database: each once, in the order of Roles. It returns ErrAccount
+// if a role does not exist.
 func roleWords(roles []Role) (string, error) {
 	var words []string
 	for _, r := range Roles {
@@ -113,11 +125,11 @@ const accountColumns = `a.id, a.name, a.roles, a.disabled,
 		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id) AS has_passkey, a.managed_by, a.created_at,
 		a.signed_in_at, a.email, a.link_makers`
 
-// newAccountID makes an account's id. It has a capital letter, a name has none:
-// neither is taken for the other.
+// newAccountID returns a random account ID. An ID has a capital letter and a folded name has none,
+// so neither is mistaken for the other.
 func newAccountID() string { return "A" + rand.Text()[:11] }
 
-// Add adds an account. Mail to an account whose name is an email address goes there.
+// Add adds an account. If its name is an email address, mail to the account goes to that address.
 // It returns ErrAccount.
 func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
@@ -146,9 +158,9 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 	return l.Find(ctx, a.ID)
 }
 
-// Change gives an account its roles, and disables or enables it. What is
-// disabled is signed out at once, and its links are no good any more. It
-// returns ErrNotFound, ErrAccount, ErrManaged and ErrLastOperator.
+// Change sets the roles of an account and disables or enables it. Disabling an account ends its
+// sessions and its links at once. It returns ErrNotFound, ErrAccount, ErrManaged and
+// ErrLastOperator.
 func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled bool) error {
 	words, err := roleWords(roles)
 	if err != nil {
@@ -179,9 +191,9 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 	return wrap("change account "+id, err)
 }
 
-// SetEmail sets where links and messages to the owner of an account go, "" for
-// nowhere. The firm is notified of an address that another person changes. It returns
-// ErrNotFound and ErrAccount.
+// SetEmail sets the address for links and messages to the owner of an account. An empty address
+// stops them. The firm is notified if another person changes the address. It returns ErrNotFound
+// and ErrAccount.
 func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 	if email = folded(email); email != addressIn(email) {
 		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
@@ -204,8 +216,8 @@ func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 	}))
 }
 
-// setEmail records the address of an account and for whom its setter stands: a link
-// that is mailed there is in their hands. Links mailed to the address before it end.
+// setEmail records the address of an account and the people for whom its setter stands, because
+// they control a link that is mailed to it. Links that were mailed to the previous address end.
 func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
 	var taken bool
 	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM accounts WHERE email = $1 AND id <> $2 AND $1 <> ''`,
@@ -232,8 +244,7 @@ func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email str
 	return err
 }
 
-// requireAnotherOperator returns ErrLastOperator where no account but id may change
-// accounts.
+// requireAnotherOperator returns ErrLastOperator if no account except id may change accounts.
 func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id string) error {
 	all, err := l.accounts(ctx, tx)
 	if err != nil {
@@ -251,7 +262,7 @@ func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
 		`DELETE FROM sign_in_links WHERE account = $1`)
 }
 
-// reportRoles adds a notification of granted roles that may spend money.
+// reportRoles adds a notification if the account was granted a role that may spend money.
 func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
 	for _, r := range []Role{Approver, Operator} {

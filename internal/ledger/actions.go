@@ -5,18 +5,22 @@ import (
 	"strings"
 )
 
-// BatchAttention is what of an open batch waits for a person or for funds, in rows.
+// BatchAttention counts the rows of an open batch that wait for a person or for funds.
 type BatchAttention struct {
-	Correct    int // invalid or rejected: a correction can help
-	Uncertain  int
-	Short      int // ready, and the balance does not cover them
-	Again      int // ready, and their cost needs an approval
-	Exceptions int // placed, with a filing that stopped
+	// Correct counts invalid and rejected rows, which a correction can fix.
+	Correct   int
+	Uncertain int
+	// Short counts ready rows that the balance does not cover.
+	Short int
+	// Again counts ready rows whose cost needs an approval.
+	Again int
+	// Exceptions counts placed rows with a filing that stopped.
+	Exceptions int
 }
 
-// ListAttention counts what of each open batch needs action; batches in which
-// nothing does are left out. Each count is read from an index that has only rows of
-// its kind, so that it takes no longer for the rows that are done.
+// ListAttention counts the rows of each open batch that need action. It leaves out batches without
+// such rows. Each count is read from an index that contains only rows of its kind, so finished rows
+// do not slow it down.
 func (l *Ledger) ListAttention(ctx context.Context) (map[string]BatchAttention, error) {
 	var parts []string
 	for _, q := range [][2]string{

@@ -11,46 +11,50 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/balance"
 )
 
-// ErrChanged is returned for an approval of something else than what would be
-// placed: the rows, or what they cost, have changed since it was looked at.
+// ErrChanged is returned for an approval that does not match the orders: the rows or their cost
+// have changed since the review.
 var ErrChanged = errors.New("it has changed since it was reviewed")
 
-// ErrSecondPerson is returned for an approval by a contributor of what is approved,
-// where a second person is wanted: see SecondError.
+// ErrSecondPerson is returned if a second person must approve and the approver is a contributor to
+// the batch. See SecondError.
 var ErrSecondPerson = errors.New("a second person has to approve it")
 
 // ErrSubmitted is returned for a batch that is already submitted.
 var ErrSubmitted = errors.New("it is already submitted")
 
-// ErrNoApprovalNeeded is returned for an approval that was not requested, or that was
-// given already.
+// ErrNoApprovalNeeded is returned for an approval that was not requested or was already given.
 var ErrNoApprovalNeeded = errors.New("no approval is needed")
 
-// ErrNotOpen is returned for an approval of a batch that is not submitted yet: who
-// takes part in it is known when it is.
+// ErrNotOpen is returned for an approval of a batch that is not submitted yet. Its contributors are
+// known only when it is.
 var ErrNotOpen = errors.New("it is not submitted yet, so it cannot be approved")
 
-// ApprovalState is whether a batch waits for approval.
+// ApprovalState is the state of a batch's approval.
 type ApprovalState string
 
 // The states of an approval.
 const (
-	NoApproval     ApprovalState = ""       // none was requested
-	ApprovalNeeded ApprovalState = "wanted" // nothing is sent before it is given
+	// NoApproval means that no approval was requested.
+	NoApproval ApprovalState = ""
+	// ApprovalNeeded means that nothing is sent before the approval is given.
+	ApprovalNeeded ApprovalState = "wanted"
 	ApprovalGiven  ApprovalState = "given"
 )
 
 // Approval is the approval of a batch, tied to its content and cost.
 type Approval struct {
-	State   ApprovalState
-	Hash    string // names content and cost of what is to be approved
-	AskedBy string // who submitted the batch; "" if not known by name
-	Second  bool   // it has to be the approval of a second person
-	By      string
-	At      time.Time
+	State ApprovalState
+	// Hash identifies the content and the cost that are to be approved.
+	Hash string
+	// AskedBy is the name of the person who submitted the batch. Empty if unknown.
+	AskedBy string
+	// Second reports whether a second person must give the approval.
+	Second bool
+	By     string
+	At     time.Time
 }
 
-// approvalRow is what a batch says of its approval, and of itself for those who approve it.
+// approvalRow is the approval of a batch, with the columns of the batch that approvals depend on.
 type approvalRow struct {
 	Approval
 	File                    string
@@ -65,11 +69,11 @@ func approvalOf(ctx context.Context, q querier, batch string) (approvalRow, erro
 			FROM batches WHERE id = $1`, batch)
 }
 
-// Request keeps the rows of a batch from being sent until a person approves the
-// plan. A changed plan needs a new approval. The person who asks for it takes
-// part in the batch: where the policy wants a second person, the approval has
-// to be another person's. It returns ErrSubmitted for a batch of corrections that
-// are sent instead of the rows that they correct.
+// Request keeps the rows of a batch from being sent until a person approves the plan. A changed
+// plan needs a new approval. The person who requests it becomes a contributor to the batch. If the
+// policy requires a second person, the approver must therefore be another person. It returns
+// ErrSubmitted for a batch of corrections whose rows are already sent instead of the rows that they
+// correct.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		second, err := l.needsSecond(ctx, tx, batch)
@@ -87,8 +91,8 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	return wrap("ask for the approval of batch "+batch, err)
 }
 
-// askApproval has a batch wait for the approval of a plan, by a second person or by
-// anyone.
+// askApproval makes a batch wait for the approval of a plan, by a second person if second is set
+// and by anyone otherwise.
 func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
 	was, err := approvalOf(ctx, tx, batch)
 	if err != nil {
@@ -103,7 +107,7 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 	if err != nil {
 		return err
 	}
-	// it was submitted, and approved, before; openBatch records the others
+	// The batch was submitted and approved before. openBatch records the other submissions.
 	if was.Open && asked > 0 && was.State != ApprovalNeeded {
 		if err := db.recordSubmission(ctx, tx, batch); err != nil {
 			return err
@@ -115,9 +119,9 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 	return contribute(ctx, tx, batch, by, PartSubmit)
 }
 
-// ChangePlan puts a plan in place of the one that waits for approval, unless
-// another one is there. It returns ErrNotFound, and ErrNoApprovalNeeded if the approval
-// was given meanwhile: it stands.
+// ChangePlan replaces the plan that waits for approval. It does nothing if the current plan is not
+// from. It returns ErrNotFound, and ErrNoApprovalNeeded if the approval was given in the meantime,
+// because that approval stands.
 func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		switch was, err := approvalOf(ctx, tx, batch); {
@@ -132,13 +136,15 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 	return wrap("change the plan of batch "+batch, err)
 }
 
-// Submit opens the batch that was prepared of an upload, pinned to the plan that was
-// looked at. Where the policy wants a second person it waits for their approval,
-// which it reports, and keeps the upload to send it back to; otherwise it has the
-// approval of by, and the upload is deleted. It returns ErrNotFound, ErrSubmitted,
-// ErrImport for one that is not prepared, and ErrStale where the upload was changed
-// or deleted since this version: its rows are other ones now. An upload without an
-// id stands for a batch that was prepared without one.
+// Submit opens the batch that was prepared from an upload, with the plan that was reviewed. If the
+// policy requires a second person, the batch waits for that approval and Submit reports true. The
+// upload is then kept so that the batch can be sent back. Otherwise the batch has the approval of
+// by, and the upload is deleted. An upload without an ID stands for a batch that was prepared
+// without one.
+//
+// Submit returns ErrNotFound, ErrSubmitted, ErrCanceled, ErrImport if the batch is not prepared,
+// and ErrStale if the upload was changed or deleted since this version, because its rows are
+// different now.
 func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits bool, err error) {
 	batch := u.Batch
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
@@ -147,7 +153,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 			return ErrSubmitted
 		}
 		if err := unchangedUpload(ctx, tx, u); err != nil {
-			return err // before what became of the batch: it is deleted with the old version
+			return err // checked first, because a new version deletes the old batch
 		}
 		switch {
 		case err != nil:
@@ -177,7 +183,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
 			return err
 		}
-		if waits { // its draft is kept, to send it back to
+		if waits { // the draft is kept so that the batch can be sent back
 			if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 1 WHERE batch = $1`, batch); err != nil {
 				return err
 			}
@@ -193,8 +199,8 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 	return waits, nil
 }
 
-// unchangedUpload returns ErrStale unless an upload still has the version and the
-// batch that it was read with, and waits for no approval.
+// unchangedUpload returns ErrStale unless an upload still has the version and the batch with which
+// it was read, and does not wait for approval.
 func unchangedUpload(ctx context.Context, tx *sql.Tx, u Upload) error {
 	if u.ID == "" {
 		return nil
@@ -209,9 +215,9 @@ func unchangedUpload(ctx context.Context, tx *sql.Tx, u Upload) error {
 	return err
 }
 
-// hold has a batch that is about to open wait for a second person, where the
-// policy wants one and none has approved it. It is what every way to an order
-// passes: whatever its maker forgot, no row of it can be sent.
+// hold makes a batch that is about to open wait for a second person if the policy requires one and
+// none has approved it. Every path to an order passes through it, so no row is sent even if the
+// maker of the batch forgot to request the approval.
 func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
 		return err
@@ -226,12 +232,11 @@ func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 // PlanHash hashes the ready rows of a batch, in the order of the input.
 type PlanHash func(ready iter.Seq2[Row, error]) (string, error)
 
-// GiveApproval approves a batch and lets it go. The plan must be the one that is
-// wanted, and that of the rows as they are when the approval is recorded: what was
-// retried, reviewed, corrected or quoted since it was looked at, nobody has seen. If
-// the policy wants a second person, now or when the batch was submitted, by must be
-// one. It returns ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrChanged, and a
-// *SecondError.
+// GiveApproval approves a batch and releases its rows. The plan must match the requested plan and
+// the rows at the time of the approval, because no one has reviewed rows that were retried,
+// reviewed, corrected or quoted later. If the policy requires a second person, now or at the time
+// of the submission, by must be one. It returns ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen,
+// ErrChanged and a *SecondError.
 func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		switch a, err := approvalOf(ctx, tx, batch); {
@@ -284,8 +289,8 @@ func readyRows(ctx context.Context, q lister, batch string) iter.Seq2[Row, error
 	return streamRows(ctx, q, selectRows+`r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
 }
 
-// signApproval returns a *SecondError if a batch needs a second person and by is none,
-// and notes that it needs one.
+// signApproval returns a *SecondError if a batch needs a second person and by is not one. If by is,
+// it records that the batch needs one.
 func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by string) error {
 	if err := gather(ctx, tx, batch); err != nil {
 		return err
@@ -300,8 +305,8 @@ func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by stri
 	return err
 }
 
-// PendingOrders lists what the orders of a batch cost that are not sent yet, for the
-// forecast of which wait for funds.
+// PendingOrders lists the unsent orders of a batch with their cost. The forecast of orders that
+// wait for funds uses them.
 func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
 	return list[balance.Order](ctx, l.read, "list the orders of batch "+batch,
 		`SELECT priority, number AS "row", cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)

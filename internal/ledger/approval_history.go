@@ -9,10 +9,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// ApprovalStep is what was done about an approval.
+// ApprovalStep is an action in the approval of a batch.
 type ApprovalStep string
 
-// The steps.
+// The steps of an approval.
 const (
 	StepSubmitted     ApprovalStep = "submitted"
 	StepApproved      ApprovalStep = "approved"
@@ -22,8 +22,8 @@ const (
 	StepCostsRejected ApprovalStep = "costs-rejected"
 )
 
-// ApprovalEvent is a step of the approval of a batch: who did what, and for which
-// orders at which cost.
+// ApprovalEvent is a step of the approval of a batch. It records the person, the step, and the
+// orders and their cost at that time.
 type ApprovalEvent struct {
 	At      time.Time
 	By      string
@@ -32,11 +32,12 @@ type ApprovalEvent struct {
 	Plan    string
 	Orders  int
 	Cost    money.Cost
-	Quote   []byte // the quote at that time, as its maker wrote it; only of a submission
+	// Quote is the quote at that time, as its maker encoded it. Set only for StepSubmitted.
+	Quote []byte
 }
 
-// recordStep adds a step to the history of a batch, with what its ready rows cost
-// now.
+// recordStep adds a step to the history of a batch. A step without orders gets the current orders
+// of the batch and the cost of its ready rows.
 func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e ApprovalEvent) error {
 	if e.Orders == 0 {
 		f, err := db.figures(ctx, tx, `rows`, batch)
@@ -53,8 +54,8 @@ func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e 
 	return wrap("record a step of the approval of batch "+batch, err)
 }
 
-// recordSubmission records that a batch was submitted with what was quoted, after
-// the history of the draft that it was sent back to.
+// recordSubmission records the submission of a batch with its quote. It first takes over the
+// history of the draft to which the batch was sent back.
 func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch string) error {
 	a, err := approvalOf(ctx, tx, batch)
 	if err != nil || a.State == NoApproval {
@@ -88,13 +89,13 @@ func (l Approvals) History(ctx context.Context, batch string) ([]ApprovalEvent, 
 	return l.history(ctx, l.read, batch)
 }
 
-// DraftHistory lists the steps of the approval of a batch that was sent back and is
-// this draft again; none for any other.
+// DraftHistory lists the steps of the approval of the batch that was sent back to this draft. Other
+// drafts have no history.
 func (l Approvals) DraftHistory(ctx context.Context, upload string) ([]ApprovalEvent, error) {
 	return l.history(ctx, l.read, uploadObject(upload))
 }
 
-// SentBack is a draft whose batch was sent back and not submitted again.
+// SentBack is a draft whose batch was sent back and has not been submitted again.
 type SentBack struct {
 	Upload    string
 	File      string

@@ -11,31 +11,31 @@ import (
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// SetPageAddress stores where people reach the page, such as
-// https://filings.example.com, for the links of notifications.
+// SetPageAddress stores the address at which people reach the page, such as
+// https://filings.example.com. Notifications use it for their links.
 func (l Notifications) SetPageAddress(ctx context.Context, address string) error {
 	_, err := l.exclusively(withoutAudit(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
 		ON CONFLICT (id) DO UPDATE SET address = excluded.address`, strings.TrimSuffix(address, "/"))
 	return wrap("store the address of the page", err)
 }
 
-// PageAddress is where people reach the page; "" where that is not known.
+// PageAddress returns the address at which people reach the page, or an empty string if unknown.
 func (l Notifications) PageAddress(ctx context.Context) (string, error) {
 	var address string
 	err := l.read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
 	return address, wrap("read the address of the page", orElse(err, nil))
 }
 
-// approvalPath is the page on which a batch is approved.
+// approvalPath returns the path of the page on which a batch is approved.
 func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
 
-// describeOrders names what is to be sent of a batch for a message: orders and cost.
+// describeOrders describes the orders of a batch for a message: their number and cost.
 func (db *database) describeOrders(ctx context.Context, tx *sql.Tx, batch string) (string, error) {
 	f, err := db.figures(ctx, tx, `rows`, batch)
 	return fmt.Sprintf("%s, %s", wording.Count(f.Orders, "order"), f.Needed), err
 }
 
-// notifyApprovalNeeded tells everyone who may approve a batch that it waits for them.
+// notifyApprovalNeeded notifies everyone who may approve a batch that it waits for approval.
 func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch string, a approvalRow) error {
 	orders, err := db.describeOrders(ctx, tx, batch)
 	if err != nil {
@@ -79,7 +79,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	})
 }
 
-// notifyApproved tells the person who submitted a batch that it was approved.
+// notifyApproved notifies the person who submitted a batch that it was approved.
 func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by string) error {
 	a, err := approvalOf(ctx, tx, batch)
 	if err != nil {
@@ -104,8 +104,8 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 	})
 }
 
-// notifyRefused tells the person who submitted a batch that it was sent back or
-// rejected, and why.
+// notifyRefused notifies the person who submitted a batch that it was sent back or rejected, and
+// why.
 func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a approvalRow, kind NotificationKind,
 	by, comment string) error {
 	to, err := db.mailTo(ctx, tx, a.AskedBy)
@@ -130,7 +130,8 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 	return db.addNotification(ctx, tx, n)
 }
 
-// mailTo is where messages to a person go, by the name of their account.
+// mailTo returns the email address of the account with a name. It returns no address if the account
+// does not exist, is disabled or has no address.
 func (db *database) mailTo(ctx context.Context, q querier, name string) ([]string, error) {
 	a, err := (Accounts{db}).account(ctx, q, name)
 	if errors.Is(err, ErrNotFound) || a.Disabled || a.Email == "" {

@@ -11,27 +11,26 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// An approver who does not approve sends the batch back, so that its preparer
-// corrects it and submits it again, or rejects it, which cancels it. Either way
-// nothing is sent. What is sent already stays: a batch with sent orders is not sent
-// back, and rejecting it cancels its other rows.
+// An approver who does not approve either sends the batch back, so that its preparer corrects and
+// submits it again, or rejects it, which cancels it. Neither sends anything. Orders that were
+// already sent stay: a batch with sent orders cannot be sent back, and rejecting it cancels only
+// its other rows.
 
-// ErrNoComment is returned where an approver refuses without saying why, or at too
-// great length.
+// ErrNoComment is returned if an approver refuses without a comment or with one that is too long.
 var ErrNoComment = errors.New("a comment is missing, or is longer than 1,000 characters")
 
-// ErrSentAlready is returned for sending back a batch with orders that were sent.
+// ErrSentAlready is returned for sending back a batch with sent orders.
 var ErrSentAlready = errors.New("orders of it were sent already")
 
-// ErrNoDraft is returned for sending back a batch without a draft: a schedule or a
-// command made it.
+// ErrNoDraft is returned for sending back a batch that has no draft because a schedule or a command
+// made it.
 var ErrNoDraft = errors.New("there is no draft to send it back to")
 
-// ErrCorrected is returned for sending back a batch that another one corrects: its
-// draft does not have what was corrected in it, or would be corrected by it later.
+// ErrCorrected is returned for sending back a batch that another batch corrects. The draft does not
+// contain the corrections, or they would be applied to it later.
 var ErrCorrected = errors.New("a spreadsheet with corrections of it was uploaded")
 
-// maxComment is how long a comment may be, in characters.
+// maxComment is the maximum length of a comment in characters.
 const maxComment = 1000
 
 func checkComment(comment string) (string, error) {
@@ -42,7 +41,7 @@ func checkComment(comment string) (string, error) {
 	return comment, nil
 }
 
-// waiting returns an error unless a batch waits for approval.
+// waiting returns ErrNotFound, ErrNoApprovalNeeded or ErrNotOpen unless a batch waits for approval.
 func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err error) {
 	a, err = approvalOf(ctx, tx, batch)
 	switch {
@@ -56,8 +55,8 @@ func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err 
 	return a, nil
 }
 
-// refuse checks the comment of an approver who does not approve, carries out what that
-// means, and rations the funds anew. It returns ErrNoComment.
+// refuse checks the comment of an approver who does not approve, calls refuses with it and
+// allocates the funds anew. It returns ErrNoComment.
 func (l Approvals) refuse(ctx context.Context, comment string,
 	refuses func(tx *sql.Tx, comment string) error) error {
 	comment, err := checkComment(comment)
@@ -72,19 +71,18 @@ func (l Approvals) refuse(ctx context.Context, comment string,
 	})
 }
 
-// wasSent matches the batches with a row that was sent, or has its result.
+// wasSent matches the batches with a row that was sent or has a result other than ready, invalid or
+// skipped.
 const wasSent = `EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id
 	AND (r.tries > 0 OR r.result NOT IN ('ready', 'invalid', 'skipped')))`
 
-// hasDraft matches the batches whose spreadsheet was kept when they were submitted.
+// hasDraft matches the batches whose spreadsheet was kept at their submission.
 const hasDraft = `EXISTS (SELECT 1 FROM uploads u WHERE u.batch = batches.id AND u.submitted = 1)`
 
-// isCorrected matches the batches that a batch of corrections belongs to, whether it
-// was applied already or will be.
+// isCorrected matches the batches that have a batch of corrections, applied or not.
 const isCorrected = `EXISTS (SELECT 1 FROM batches c WHERE c.corrects = batches.id)`
 
-// CanSendBack reports whether a batch that waits for approval can be sent back to
-// its draft.
+// CanSendBack reports whether a batch that waits for approval can be sent back to its draft.
 func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
 	var can bool
 	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
@@ -94,10 +92,9 @@ func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) 
 	return can, wrap("see whether batch "+batch+" can be sent back", err)
 }
 
-// SendBack makes a batch that waits for approval a draft again, for its preparer to
-// correct and submit. What is submitted then needs an approval of its own. It
-// returns ErrNoComment, ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready,
-// ErrCorrected and ErrNoDraft.
+// SendBack turns a batch that waits for approval into a draft again, so that its preparer can
+// correct and submit it. The new submission needs a new approval. It returns ErrNoComment,
+// ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready, ErrCorrected and ErrNoDraft.
 func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
 	return wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *sql.Tx, comment string) error {
 		a, err := waiting(ctx, tx, batch)
@@ -129,8 +126,8 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			`UPDATE approval_history
 				SET object = (SELECT MIN('upload ' || u.id) FROM uploads u WHERE u.batch = $1 AND u.submitted = 1)
 				WHERE object = $1`,
-			// Whatever the policy is by then, it needs the approval that it waited for, also
-			// where it is another batch by then because it was corrected.
+			// The draft needs the approval that it waited for, even if the policy changes, or if
+			// the corrected draft becomes another batch.
 			`UPDATE uploads
 				SET second = 1
 				WHERE batch = $1 AND submitted = 1`,
@@ -147,14 +144,14 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 	}))
 }
 
-// refusedText is the message of a row that an approver did not approve.
+// refusedText returns the message of a row that an approver did not approve.
 func refusedText(by, reason string) string {
 	return fmt.Sprintf("not approved by %s, nothing was sent: %s", nameOr(by), reason)
 }
 
-// Reject cancels a batch that waits for approval, with a reason that its rows and
-// its results say. Rows that were sent stay as they are. It returns the number of
-// canceled rows, and ErrNoComment, ErrNotFound, ErrNoApprovalNeeded and ErrNotOpen.
+// Reject cancels a batch that waits for approval. Its rows and its results show the reason. Rows
+// that were sent stay as they are. It returns the number of canceled rows, and ErrNoComment,
+// ErrNotFound, ErrNoApprovalNeeded and ErrNotOpen.
 func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
 	err = l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
 		a, err := waiting(ctx, tx, batch)
@@ -183,7 +180,7 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 	return rows, nil
 }
 
-// dropDrafts deletes the spreadsheets that were kept for a batch while it waited.
+// dropDrafts deletes the spreadsheets that were kept for a batch while it waited for approval.
 func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) error {
 	ids, err := list[string](ctx, tx, "find the drafts of batch "+batch,
 		`SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
@@ -198,10 +195,9 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 	return nil
 }
 
-// RejectCosts cancels the rows of a batch that wait for a new approval, as they were
-// looked at; the other rows go on. It returns ErrNoComment, ErrChanged where other
-// rows wait by now, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst,
-// ErrUnchecked and ErrNotFound.
+// RejectCosts cancels the rows of a batch that wait for a new approval, if they are still the
+// reviewed ones. The other rows continue. It returns ErrNoComment, ErrChanged if other rows wait
+// now, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrUnchecked and ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
 	return wrap("reject the costs of batch "+batch, l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {

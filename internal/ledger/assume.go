@@ -11,21 +11,21 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A ledger that was restored from a backup does not know what was sent after
-// the backup: such rows are ready in it. Assuming that they were sent keeps the
-// placers from sending them again, as if each had an attempt whose answer was
-// lost.
+// A ledger that was restored from a backup does not know about the requests that were sent after
+// the backup, and has their rows as ready. The assumption that they were sent keeps the placers
+// from sending them again. Each row is treated as if it had an attempt whose answer was lost.
 
-// assumedOwner stands for the process of an assumed attempt. Its value is kept
-// in the database.
+// assumedOwner is the owner of an assumed attempt, in place of a process. Its value is stored in
+// the database.
 const assumedOwner = "supposed"
 
-// AssumeSent assumes that ready rows were sent at some time since, and makes
-// them uncertain: each takes its claims and reserves its cost, even beyond the
-// available funds, for the money may be spent. It returns one result for each
-// intent, in the same order: a Try if the row is uncertain now; Lost if it is
-// no longer ready, or was sent since it was read; Taken if another row has one
-// of its claims, and nothing is changed.
+// AssumeSent assumes that ready rows were sent at some time since, and makes them uncertain. Each
+// row takes its claims and reserves its cost, even beyond the available funds, because the money
+// may be spent.
+//
+// It returns one result for each intent, in the same order. Try is set if the row is uncertain now.
+// Lost means that the row is no longer ready or was sent since it was read. Taken means that
+// another row has one of its claims, and nothing is changed.
 func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
 	all := make([]Begun, len(intents))
 	for from := 0; from < len(intents); from += maxGroup {
@@ -94,7 +94,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	return Begun{Try: s.tries}, nil
 }
 
-// isAssumedSent reports whether the row's present attempt is an assumed one.
+// isAssumedSent reports whether the row's current attempt is an assumed one.
 func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	var owner string
 	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id,
@@ -108,9 +108,8 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	return owner == assumedOwner, nil
 }
 
-// MarkAssumedPlaced resolves a row that was assumed sent: a person has seen
-// that its company and its order exist. Known are the claims of the order, by
-// the company's id.
+// MarkAssumedPlaced resolves a row that was assumed sent, after a person has seen that its company
+// and its order exist. Known are the claims of the order that identify the company by its ID.
 func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, orderIDs []string,
 	company filing.Company,
 	known []Claim, why string) error {
@@ -125,7 +124,7 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, 
 		if err := g.rememberCreated(s, company); err != nil {
 			return err
 		}
-		// The creation alone was assumed; a person has seen the order, too.
+		// Only the creation was assumed. A person has seen the order, too.
 		left := productsOf(known)
 		for i := range s.attempts {
 			if a := &s.attempts[i]; a.Try == s.tries {
@@ -139,7 +138,7 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, 
 	})
 }
 
-// rememberCreated records the company of a row, whose creation was uncertain.
+// rememberCreated records the company of a row whose creation was uncertain.
 func (g *groupWriter) rememberCreated(s *rowState, company filing.Company) error {
 	s.company = company.ID
 	for _, claim := range s.claims {

@@ -15,20 +15,24 @@ type Attempt struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 	Class     filing.AnswerKind
-	Status    int // HTTP; 0 where none came
-	Message   string
-	Detail    string // what the network itself said, where the message is in plain words
-	Products  []filing.Product
-	Supposed  bool // no process recorded it: a person assumes that the row was sent, at some time from StartedAt on
+	// Status is the HTTP status. Zero if no answer arrived.
+	Status  int
+	Message string
+	// Detail is the original network error if Message is in plain words.
+	Detail   string
+	Products []filing.Product
+	// Supposed reports whether a person assumed that the row was sent, at some time from StartedAt
+	// on. No process recorded such an attempt.
+	Supposed bool
 }
 
-// Attempts lists the attempts of a row that have ended, the oldest first.
+// Attempts lists the ended attempts of a row, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 	all, err := l.AttemptsOf(ctx, []int64{row})
 	return all[row], err
 }
 
-// AttemptsOf lists the attempts of rows that have ended, by row and the oldest first.
+// AttemptsOf lists the ended attempts of rows, by row and the oldest first.
 func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {

@@ -6,16 +6,21 @@ import (
 	"time"
 )
 
-// Attention is what waits for a person or for the applier.
+// Attention counts the objects that wait for a person or for the applier.
 type Attention struct {
-	Exceptions    int // orders that stand still until something is corrected
-	NewEvents     int // stored, and not yet looked at
-	UnknownEvents int // of orders that are in no row
-	Approvals     int // batches that wait for approval
-	Uncertain     int // rows that only a person or an event can resolve
+	// Exceptions counts the orders that do not proceed until something is corrected.
+	Exceptions int
+	// NewEvents counts the stored events that are not processed yet.
+	NewEvents int
+	// UnknownEvents counts the events of orders that belong to no row.
+	UnknownEvents int
+	// Approvals counts the batches that wait for approval.
+	Approvals int
+	// Uncertain counts the rows that only a person or an event can resolve.
+	Uncertain int
 }
 
-// Attention counts what waits.
+// Attention counts the objects that need attention.
 func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	var a Attention
 	err := l.read.QueryRowContext(ctx,
@@ -31,8 +36,8 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	return a, nil
 }
 
-// Lease is until when this process counts as alive without a renewal. Once it
-// has passed, nothing more is sent by it.
+// Lease returns the time until which this process counts as alive without a renewal. After that
+// time the process sends nothing more.
 func (l Fleet) Lease(ctx context.Context) (until time.Time, err error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0)`,

@@ -13,17 +13,20 @@ import (
 // ErrInconsistent is returned by Audit for a ledger that contradicts itself.
 var ErrInconsistent = errors.New("the ledger contradicts itself")
 
-// AuditReport is what an audit has looked at and found.
+// AuditReport is the result of an audit.
 type AuditReport struct {
+	// Rows, Entries and Purchases are the numbers of audited records.
 	Rows, Entries, Purchases int
-	Wrong                    []string // each contradiction, as a sentence for a person
-	Twice                    []string // each second purchase: recorded as it is, and to be refunded
+	// Wrong has a sentence for a person about each contradiction.
+	Wrong []string
+	// Twice has a sentence about each second purchase. It is recorded as it is and needs a refund.
+	Twice []string
 }
 
-// maxWrong is how many contradictions of one kind a report names.
+// maxWrong limits the contradictions of one kind that a report names.
 const maxWrong = 20
 
-// Audit proves the ledger; it returns ErrBook with everything that is wrong.
+// Audit proves the ledger. It returns ErrInconsistent with all contradictions.
 func (l *Ledger) Audit(ctx context.Context) error {
 	report, err := l.Verify(ctx)
 	if err == nil && len(report.Wrong) > 0 {
@@ -32,10 +35,10 @@ func (l *Ledger) Audit(ctx context.Context) error {
 	return err
 }
 
-// Verify proves the ledger against itself, in one consistent reading: the sums
-// equal their entries, the entries of every row equal what the row has reserved
-// and spent, every placed item owns its purchase, and every bought key belongs
-// to a placed or existing row. What was bought twice is named; it is no contradiction.
+// Verify proves the ledger against itself in one consistent read. The sums must equal their
+// entries, and the entries of every row must equal its reserved and spent amounts. Every placed
+// item must own its purchase, and every bought key must belong to a placed or existing row. Second
+// purchases of a key are reported, but they are no contradiction.
 func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	var report AuditReport
 	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
@@ -52,7 +55,7 @@ func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	return report, nil
 }
 
-// auditor proves one reading of a ledger.
+// auditor proves a ledger in one consistent read.
 type auditor struct {
 	ctx    context.Context
 	tx     *sql.Tx
@@ -107,8 +110,8 @@ func (a *auditor) sums() error {
 	return nil
 }
 
-// contradictions are statements that must find nothing: each tells batch, row
-// number and a detail of what is wrong.
+// contradictions are queries that must find nothing. A record that they find has the batch, the row
+// number and a detail of the contradiction.
 var contradictions = []struct{ what, query string }{
 	{"a placed item does not own its purchase",
 		`SELECT r.batch, r.number, i.product || ' ' || i.order_id AS detail
@@ -169,8 +172,7 @@ func (a *auditor) contradictions() error {
 	return nil
 }
 
-// twice names the second purchases of a key: the first ones, and no more of them than
-// of a contradiction.
+// twice reports the second purchases of a key, at most the first maxWrong.
 func (a *auditor) twice() error {
 	all, err := listTwice(a.ctx, a.tx, maxWrong)
 	for _, t := range all {

@@ -14,26 +14,35 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// ErrDone is returned for a change under an act whose ID was used before:
-// nothing is changed again.
+// ErrDone is returned for a change under an audit event whose ID was used before. Nothing is
+// changed again.
 var ErrDone = errors.New("it was already done")
 
-// AuditEvent is something that a person did: a line of the audit log. It never holds
-// the secret of a session or a link.
+// AuditEvent is an action of a person and a line of the audit log. It never contains the secret of
+// a session or a link.
 type AuditEvent struct {
-	Seq  int64     `json:"seq"` // counts up; for paging
-	ID   string    `json:"-"`   // made by the caller, so that a repeated request is carried out once; "" gets one
-	At   time.Time `json:"at"`
-	By   string    `json:"by"`             // who
-	From string    `json:"from,omitempty"` // where from: an address, a terminal
-	What string    `json:"what"`           // "deposit", "approve", "pause" …
-	Of   string    `json:"of,omitempty"`   // what it was done to: a batch, a schedule, an account …
-	Note string    `json:"note,omitempty"` // plain text
+	// Seq increases with each event and is used for paging.
+	Seq int64 `json:"seq"`
+	// ID is chosen by the caller so that a repeated request is carried out once. If it is empty, an
+	// ID is generated.
+	ID string    `json:"-"`
+	At time.Time `json:"at"`
+	// By is the name of the person.
+	By string `json:"by"`
+	// From is the origin of the request, such as an address or a terminal.
+	From string `json:"from,omitempty"`
+	// What is the action, such as "deposit", "approve" or "pause".
+	What string `json:"what"`
+	// Of is the object of the action, such as a batch, a schedule or an account.
+	Of string `json:"of,omitempty"`
+	// Note is plain text.
+	Note string `json:"note,omitempty"`
 }
 
 // auditing is an audit event that the first change under its context records.
 type auditing struct {
-	mu       sync.Mutex // held from before the first change until its commit
+	// mu is held from before the first change until its commit.
+	mu       sync.Mutex
 	act      AuditEvent
 	recorded bool
 }
@@ -47,12 +56,12 @@ func (a *auditing) used() bool {
 	return a.recorded
 }
 
-// untilKnown makes the change of an audit event once. It retries a commit of
-// unknown outcome; ErrDone then means that it succeeded.
+// untilKnown makes the change of an audit event once. It retries a commit whose outcome is unknown.
+// ErrDone then means that the commit succeeded.
 func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil || a.used() {
-		return db.change(ctx, f) // without an event of its own, a repetition would make it twice
+		return db.change(ctx, f) // without an unrecorded event, a retry could make the change twice
 	}
 	lost := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -75,25 +84,24 @@ func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) er
 	}
 }
 
-// WithAudit attributes the changes under the context to a person. It is
-// recorded once, in the transaction of the first of them; those after it belong
-// to it. Where another use of the act's ID was committed before, the first
-// change fails with ErrDone and changes nothing.
+// WithAudit attributes the changes under the context to a person. The event is recorded once, in
+// the transaction of the first change, and covers the later changes. If another use of the event's
+// ID was committed before, the first change fails with ErrDone and changes nothing.
 //
-// It covers changes by people. What the ledger records on its own is no audit
-// event: quotes, answers and events of the filing service, leases.
+// It covers changes by people. Records that the ledger makes on its own are no audit events:
+// quotes, answers and events of the filing service, and leases.
 func WithAudit(ctx context.Context, a AuditEvent) context.Context {
 	a.ID = cmp.Or(a.ID, newAuditID())
 	return context.WithValue(ctx, auditKey{}, &auditing{act: a})
 }
 
-// withoutAudit removes the audit event from a context: for what the ledger
-// records on its own while it serves a person, such as a quote or an answer.
+// withoutAudit removes the audit event from a context. It is for records that the ledger makes on
+// its own while it serves a person, such as a quote or an answer.
 func withoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*auditing)(nil))
 }
 
-// auditPerson returns the name of the person of the context; "" for none.
+// auditPerson returns the name of the person of the context, or an empty string if unknown.
 func auditPerson(ctx context.Context) string {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		return a.act.By
@@ -104,8 +112,8 @@ func auditPerson(ctx context.Context) string {
 
 type terminalKey struct{}
 
-// AtTerminal marks what a person does with commands: the approval policy says
-// whether it covers that. By is who does it where the context has no act.
+// AtTerminal marks the changes under the context as made by a command. The approval policy decides
+// whether it covers commands. By is the person if the context has no audit event.
 func AtTerminal(ctx context.Context, by string) context.Context {
 	return context.WithValue(ctx, terminalKey{}, by)
 }
@@ -115,8 +123,8 @@ func atTerminal(ctx context.Context) bool {
 	return typed
 }
 
-// auditOf returns the audit event that the context still has to record; nil for
-// none. A caller that gets one has it alone until its end.
+// auditOf returns the audit event that the context still has to record, or nil if it has none. The
+// event is locked for the caller until its end.
 func auditOf(ctx context.Context) *auditing {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil {
@@ -138,8 +146,8 @@ func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error 
 	return insertAuditEvent(ctx, tx, a.act, now)
 }
 
-// noteAudit sets the note of the event that the change at hand records, for a
-// note that is known only within the change.
+// noteAudit sets the note of the event that the current change records. It is for notes that are
+// known only within the change.
 func noteAudit(ctx context.Context, tx *sql.Tx, note string) error {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil || a.recorded {
@@ -150,7 +158,7 @@ func noteAudit(ctx context.Context, tx *sql.Tx, note string) error {
 	return err
 }
 
-// end lets the context's other changes go on.
+// end unlocks the event, so that the context's other changes continue.
 func (a *auditing) end(committed bool) {
 	if a == nil {
 		return
@@ -159,7 +167,7 @@ func (a *auditing) end(committed bool) {
 	a.mu.Unlock()
 }
 
-// newAuditID makes the ID of an event that cannot be requested twice.
+// newAuditID returns an ID for an event that cannot be requested twice.
 func newAuditID() string { return rand.Text() }
 
 // withID gives an event an ID if it has none.
@@ -186,8 +194,8 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 	return nil
 }
 
-// Record records an event that changes nothing: a download, a failed sign-in.
-// It returns ErrDone for an ID that was used before.
+// Record records an event that changes nothing, such as a download or a failed sign-in. It returns
+// ErrDone for an ID that was used before.
 func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 	if err := l.writeLock.lock(); err != nil {
 		return err
@@ -201,8 +209,8 @@ func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 	return err
 }
 
-// OnRecord sets the function that is called with each event that this process
-// has recorded. Call it before the first change.
+// OnRecord sets the function that is called with each event that this process has recorded. Call it
+// before the first change.
 func (l AuditLog) OnRecord(f func(AuditEvent)) { l.onAct.Store(&f) }
 
 func (db *database) report(a AuditEvent) {
@@ -214,8 +222,10 @@ func (db *database) report(a AuditEvent) {
 // AuditQuery selects audit events. Empty fields select all.
 type AuditQuery struct {
 	By, What, Of string
-	Before       int64 // only those with a lower Seq; 0 for all
-	Limit        int   // how many; 0 for all
+	// Before selects the events with a lower Seq. Zero selects all.
+	Before int64
+	// Limit is the maximum number of events. Zero means no limit.
+	Limit int
 }
 
 // List reads the audit log, the newest first.

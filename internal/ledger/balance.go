@@ -17,7 +17,7 @@ var ErrAmount = errors.New("a deposit must be more than zero; use an adjustment 
 // ErrReason is returned for an adjustment without a reason.
 var ErrReason = errors.New("an adjustment needs a reason")
 
-// weighs selects rows for which money is reserved, be it an amount that is not known.
+// weighs selects the rows for which money is reserved, even if the amount is unknown.
 const weighs = `(held > 0 OR creating = 0 AND result IN ('placing', 'uncertain'))`
 
 // Balance reads the sums of the recorded balance.
@@ -44,13 +44,12 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 	return b, wrap("read the balance", err)
 }
 
-// The balance is recorded by people: no endpoint of the filing service shows
-// it. Assumption: every order is charged when it is placed, and a canceled one
-// is not refunded.
+// People record the balance, because no endpoint of the filing service shows it. Assumption: every
+// order is charged when it is placed, and a canceled one is not refunded.
 
-// RecordDeposit records money paid to the filing service. From the first
-// deposit on, orders are sent only if the recorded balance covers them. Rows
-// that wait for funds try again.
+// RecordDeposit records money paid to the filing service. From the first deposit on, orders are
+// sent only if the recorded balance covers them. Rows that wait for funds are tried again. It
+// returns ErrAmount if the amount is not positive.
 func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
 	if amount <= 0 {
 		return ErrAmount
@@ -58,9 +57,9 @@ func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note str
 	return l.addEntry(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
 }
 
-// Adjust records a difference between the recorded balance and the filing
-// service's, up or down, and its reason. Before the first deposit it blocks nothing,
-// and counts from then on. It returns ErrReason if the reason is blank.
+// Adjust records a difference between the recorded balance and the filing service's balance, up or
+// down, with its reason. An adjustment before the first deposit blocks nothing and counts from that
+// deposit on. It returns ErrReason if the reason is blank.
 func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return ErrReason

@@ -11,10 +11,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// CreateBatch begins the import of a batch. When the batch is there already it
-// reports false, and its rows are not to be added again. An import that a crash
-// cut short is deleted and started again; one that a living process is still at
-// is an error.
+// CreateBatch begins the import of a batch. It reports false if the batch already exists. Its rows
+// must not be added again then. An import that a crash interrupted is deleted and started again.
+// CreateBatch returns ErrImporting if another living process is importing the batch.
 func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err error) {
 	columns, err := json.Marshal(b.Columns)
 	if err != nil {
@@ -36,7 +35,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
-		case open || prepared || canceled: // what was canceled before it began stays so
+		case open || prepared || canceled: // a batch canceled before it began stays canceled
 			return nil
 		default:
 			if err := l.refuseForeignImport(ctx, tx, owner); err != nil {
@@ -62,7 +61,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	return created, nil
 }
 
-// clearBatch forgets a batch that was never open, with its rows.
+// clearBatch deletes a batch that was never open, with its rows.
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
 		`DELETE FROM approval_history WHERE object = $1`,
@@ -76,9 +75,9 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	return nil
 }
 
-// AddRows appends rows to a batch under import, in the order in which they are
-// to be sent: of rows whose ids lie together, many travel in one task. Only the
-// result of the check (ready, invalid, skipped) is possible here.
+// AddRows appends rows to a batch under import, in the order in which they are to be sent. A task
+// carries many rows if their IDs are close together. The result of a row must be one of the check:
+// ready, invalid or skipped.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
@@ -156,7 +155,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	return wrap("add rows to batch "+batch, err)
 }
 
-// importing makes sure that the batch is still this process's to fill: another
+// importing returns ErrImport unless this process may still add rows to the batch. Another process
 // may have found it dead and started the import again.
 func (db *database) importing(ctx context.Context, tx *sql.Tx, batch string) error {
 	switch s, err := stageOf(ctx, tx, batch); {
@@ -168,7 +167,7 @@ func (db *database) importing(ctx context.Context, tx *sql.Tx, batch string) err
 	return nil
 }
 
-// stage is how far the import of a batch has come.
+// stage is the progress of the import of a batch.
 type stage struct {
 	open, prepared, canceled bool
 	owner                    string
@@ -181,7 +180,7 @@ func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	return s, orElse(err, ErrNotFound)
 }
 
-// document is a value as JSON text; "" where there is none.
+// document returns a value as JSON text, or an empty string if none is set.
 func document(v any, none bool) (string, error) {
 	if none {
 		return "", nil
@@ -190,8 +189,8 @@ func document(v any, none bool) (string, error) {
 	return string(body), err
 }
 
-// PrepareBatch ends the import, and leaves the batch waiting for approval: any
-// process may open it then, this one gone or not.
+// PrepareBatch ends the import and leaves the batch waiting for approval. Any process may then open
+// it, even if this one has ended.
 func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -205,8 +204,9 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 	return wrap("prepare batch "+batch, err)
 }
 
-// OpenBatch ends the import: from here on its rows may be placed. If the
-// recorded balance cannot pay for all, those with a priority go in its order.
+// OpenBatch ends the import. From then on the rows may be placed. If the recorded balance does not
+// cover all of them, rows with a priority are sent in its order. It returns ErrNotFound,
+// ErrCanceled and ErrImport.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
@@ -224,7 +224,8 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 }
 
 func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
-	if err := gather(ctx, tx, batch); err != nil { // a later approval asks for them, whatever the policy is now
+	// A later approval needs the contributors, even if the current policy does not.
+	if err := gather(ctx, tx, batch); err != nil {
 		return err
 	}
 	if err := db.hold(ctx, tx, batch); err != nil {
@@ -247,8 +248,7 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 	return db.allocateFunds(ctx, tx, c)
 }
 
-// dropBatch forgets a prepared batch that was not opened and that no sheet leads
-// to any more.
+// dropBatch deletes a prepared batch that was not opened and that no upload refers to any more.
 func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	var idle bool
 	err := tx.QueryRowContext(ctx,
@@ -260,19 +260,19 @@ func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error 
 	return clearBatch(ctx, tx, batch)
 }
 
-// PauseBatch keeps the batch's rows from being sent until ResumeBatch. The money
-// that was meant for them is there for others meanwhile.
+// PauseBatch keeps the batch's rows from being sent until ResumeBatch. Until then its share of the
+// funds is available to other batches.
 func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
 	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.allocateFunds)
 }
 
-// ResumeBatch ends a pause and, as a person has looked, lets a fleet paused for
-// funds ask again.
+// ResumeBatch ends a pause. Because a person has looked, it also lets a fleet halted for funds
+// probe at once.
 func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
 	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.probeNow)
 }
 
-// onBatch changes a batch and its corrections, and then what follows from it, in one commit.
+// onBatch changes a batch and its corrections and calls then, in one commit.
 func (db *database) onBatch(ctx context.Context, batch, query string,
 	then func(context.Context, *sql.Tx, *control) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
@@ -301,11 +301,9 @@ const (
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )
 
-// CancelBatch takes back every row of a batch and of its corrections that was not sent, and
-// returns their number.
-// Rows at the service follow when they come back unsent. Rows with an
-// uncertain attempt become uncertain: sending them again, which would resolve
-// them, could buy what is no longer wanted.
+// CancelBatch cancels every unsent row of a batch and of its corrections, and returns their number.
+// Rows in flight follow if they come back unsent. Rows with an uncertain attempt become uncertain.
+// Sending them again would resolve them, but could buy items that are no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows = 0
@@ -317,7 +315,7 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		if err != nil {
 			return err
 		}
-		return l.allocateFunds(ctx, tx, c) // its share is there for others
+		return l.allocateFunds(ctx, tx, c) // its share becomes available to others
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
@@ -325,8 +323,8 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// cancelBatch cancels a batch and its rows that were not sent, which say why. It returns
-// ErrUnchecked if rows may have been sent before the ledger was restored.
+// cancelBatch cancels a batch and its unsent rows, whose message is why. It returns ErrUnchecked if
+// rows may have been sent before the ledger was restored.
 func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why string) (rows int, err error) {
 	if err := db.requireChecked(ctx, tx, batch); err != nil {
 		return 0, err
@@ -339,8 +337,8 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 	return db.cancelReady(ctx, tx, batch, "TRUE", why)
 }
 
-// cancelReady cancels the ready rows of a batch that match a condition, which say
-// why. Those with an uncertain attempt become uncertain.
+// cancelReady cancels the ready rows of a batch that match a condition. Their message is why. Rows
+// with an uncertain attempt become uncertain.
 func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
 	rows, err = affected(tx.ExecContext(ctx,
 		`UPDATE rows SET result = 'canceled', waits = '', updated_at = $2,
@@ -363,34 +361,34 @@ func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, w
 	return rows, err
 }
 
-// RetryBatch makes every rejected row of a batch and of its corrections ready again, and every
-// row that is held back because of its company's record, and returns their number. In a batch
-// that was canceled they may go again; its canceled rows stay canceled.
+// RetryBatch makes the rejected rows of a batch and of its corrections ready again, and the rows
+// that are held back because of their company's record. It returns their number. In a canceled
+// batch these rows may be sent again, and its canceled rows stay canceled.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	rows, _, err = l.sendAgain(ctx, batch, `(result = 'rejected' OR result = 'invalid' AND request <> '')`, false)
 	return rows, wrap("retry batch "+batch, err)
 }
 
-// unsent is a canceled row of which the service never made anything: its
-// attempts, if any, ended with an answer that says so. One that was uncertain,
-// resolved and then canceled, is not: a late answer may still come.
+// unsent matches a canceled row from which the service never made anything: its attempts, if any,
+// ended with an answer that proves it. It excludes a row that was uncertain, resolved and then
+// canceled, because a late answer may still come.
 const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
 	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
 	`', '` + string(filing.KeyRefused) + `'))`
 
-// ReviveBatch makes the canceled rows of a batch and of its corrections ready again that were
-// never sent, and returns their number and that of those it left. They are as any ready row:
-// what another row has bought meanwhile, Begin finds taken. The batch is canceled no more;
-// paused, or without its approval, it stays as it is.
+// ReviveBatch makes the canceled rows that were never sent ready again, in a batch and its
+// corrections. It returns their number and the number of rows that stay canceled. The rows behave
+// like any ready row. If another row has bought the same in the meantime, Begin finds the claim
+// taken. The batch is no longer canceled. If it is paused or lacks its approval, it stays so.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
 	rows, left, err = l.sendAgain(ctx, batch, unsent, true)
 	return rows, left, wrap("revive batch "+batch, err)
 }
 
-// sendAgain makes the rows of a batch and of its corrections ready again that match a
-// condition, and returns their number and that of the canceled rows that are left. A batch is
-// canceled no more if it has such a row, or if it may not have been imported completely and
-// incomplete is set.
+// sendAgain makes the rows that match a condition ready again, in a batch and its corrections. It
+// returns their number and the number of rows that stay canceled. A batch with such a row is no
+// longer canceled. If incomplete is set, the same applies to a batch that may not have been
+// imported completely.
 func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete bool) (rows, left int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, left = 0, 0
@@ -419,7 +417,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 			if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 				return err
 			}
-			return endNotification(ctx, tx, NotifyBatch, batch) // it will end once more
+			return endNotification(ctx, tx, NotifyBatch, batch) // the batch will end again
 		})
 		if err != nil {
 			return err
@@ -458,8 +456,8 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	return b, json.Unmarshal([]byte(columns), &b.Columns)
 }
 
-// Batch finds a batch by its id, by an unambiguous beginning of it, or, for "",
-// the newest of those that have begun; else the newest.
+// Batch finds a batch by its ID or by an unambiguous prefix of it. An empty ID finds the newest
+// batch that has begun, or else the newest batch. It returns ErrNotFound.
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 	batches, err := l.batches(ctx,
 		`WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
@@ -483,8 +481,8 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 	return l.batches(ctx, `ORDER BY created_at DESC, id`)
 }
 
-// BatchesWithWork lists the open batches with ready rows, also those whose rows
-// wait. An only batch narrows it to one.
+// BatchesWithWork lists the open batches with ready rows, including rows that wait. If only is not
+// empty, it lists only that batch.
 func (l *Ledger) BatchesWithWork(ctx context.Context, only string) ([]Batch, error) {
 	return l.batches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
 		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.waits = '')
@@ -520,10 +518,10 @@ func splitProducts(s string) []filing.Product {
 	return all
 }
 
-// notFoundError is an ErrNotFound whose text says all there is to say.
+// notFoundError is an ErrNotFound with its complete text.
 type notFoundError string
 
 func (e notFoundError) Error() string { return string(e) }
 
-// Is reports that it is an ErrNotFound.
+// Is reports whether target is ErrNotFound.
 func (e notFoundError) Is(target error) bool { return target == ErrNotFound }

@@ -8,34 +8,34 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// If the available funds do not cover every ready row, rows with a priority go
-// in its order, the earliest due first, up to the first that does not fit, and
-// the others wait for funds. Rows without a priority go as they come, as far as
-// the funds reach. Uncertain rows come before all of them and never wait.
+// If the available funds do not cover every ready row, rows with a priority are sent in its order,
+// the earliest due first, up to the first row that does not fit, and the others wait for funds.
+// Rows without a priority are sent as they come, as far as the funds reach. Uncertain rows precede
+// all of them and never wait.
 //
-// Which rows wait follows from the state alone: from the available funds, the
-// needs of the unblocked rows, and the blocked rows in due order.
+// The waiting rows follow from the state alone: from the available funds, the needs of the
+// unblocked rows, and the blocked rows in due order.
 
 // eligible selects the ready rows that only funds could block.
 const eligible = `FROM rows r JOIN batches b ON b.id = r.batch
 	WHERE r.result = 'ready' AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
-// need is what a row would take from the available funds.
+// need is the amount that a row would take from the available funds.
 const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
 
-// inTurn sums up the needs of rows in the order of their turn, uncertain ones
-// first. It leaves out rows that are uncertain or have no priority and need
-// more than is available.
+// inTurn sums up the needs of rows in the order in which they are sent, uncertain rows first. It
+// leaves out rows that need more than is available, unless they have a priority and are not
+// uncertain.
 const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits,
 		SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
 	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible +
 	` AND (r.waits = '' OR r.waits = 'funds')) AS t
 	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
 
-// allocateFunds decides which ready rows the available funds cover, in the order of
-// their priority, and blocks the others. It runs whenever rows become sendable,
-// in the same commit, so that no row goes out of turn. It touches only rows
-// whose state changes. Without a recorded deposit no row waits.
+// allocateFunds decides which ready rows the available funds cover, in the order of their priority,
+// and blocks the others. It runs whenever rows become sendable, in the same commit, so that no row
+// is sent out of turn. It updates only rows whose state changes. Without a recorded deposit no row
+// waits.
 func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) error {
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
@@ -66,14 +66,13 @@ func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) e
 	return db.unblockFunded(ctx, tx, c)
 }
 
-// maxUnblocked limits how many rows are unblocked at once, and how many unblocked
-// rows are summed up: if there are more, these go first, and each that is sent,
-// or refused, unblocks again.
+// maxUnblocked limits the number of rows that are unblocked at once, and the number of unblocked
+// rows that are summed up. If there are more, these rows go first, and each row that is sent or
+// refused unblocks others.
 const maxUnblocked = 1000
 
-// unblockFunded unblocks the rows that wait for funds that are available now.
-// Rows with a priority leave what the unblocked rows need: these are due
-// earlier.
+// unblockFunded unblocks the rows that wait for funds that are available now. Rows with a priority
+// leave the amount that the unblocked rows need, because those rows are due earlier.
 func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	available := c.available()
 	if !c.declared || available < 0 {
@@ -91,8 +90,7 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	if awake > maxUnblocked {
 		free = 0
 	}
-	// Each part reads the first rows of an index of its own, and repeats the
-	// index's condition.
+	// Each part reads the first rows of a separate index and repeats the index's condition.
 	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible +
 		` AND r.waits = 'funds' AND r.waits <> ''`
 	var unblocked []record

@@ -11,47 +11,48 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// An event of an order that the ledger does not know (an orphan event) may be
-// the missing answer to an uncertain attempt. It may also be of an order that a
-// person made by hand, of one that another ledger made, or of a renewal that
-// the filing service made. It names the product and the time, and little else:
-// the spec does not show whether it names the company. So it never resolves a
-// row: a person is shown it as a possible order.
+// An event of an order that the ledger does not know (an orphan event) may be the missing answer to
+// an uncertain attempt. The order may also have been made by a person or by another ledger, or it
+// may be a renewal by the filing service. The event names the product and the time, and little
+// else: the spec does not show whether it names the company. Therefore it never resolves a row, but
+// a person sees it as a possible order.
 
-// clockSkew is how far the service's clock may be behind ours, or ahead of it.
+// clockSkew is the assumed maximum difference between the filing service's clock and ours, in
+// either direction.
 const clockSkew = time.Minute
 
-// possibleOwner is an uncertain row that may own an orphan order, for one of the
-// products that it ordered.
+// possibleOwner is an uncertain row that may own an orphan order, for one of its ordered products.
 type possibleOwner struct {
 	row     int64
 	product filing.Product
 	company string
 	state   filing.State
 	year    string
-	began   int64 // the first uncertain attempt
+	// began is the time of the first uncertain attempt, in Unix milliseconds.
+	began int64
 }
 
-// orphanEvent is an order that no row owns, with what its events say.
+// orphanEvent is an order that no row owns, with the facts of its events.
 type orphanEvent struct {
 	order, company string
 	product        filing.Product
 	state          filing.State
 	year           string
-	at             int64 // the time of its first event, by the filing service's clock
+	// at is the time of its first event by the filing service's clock, in Unix milliseconds.
+	at int64
 }
 
-// fits reports whether the order can be the row's.
+// fits reports whether the order can belong to the row.
 func (d possibleOwner) fits(s orphanEvent) bool {
 	return d.product == s.product && s.at >= d.began-clockSkew.Milliseconds() &&
 		agree(s.company, d.company) && agree(s.state, d.state) && agree(s.year, d.year)
 }
 
-// agree reports whether two facts are the same where both are known.
+// agree reports whether two facts are equal or at least one of them is unknown.
 func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 
 const (
-	// The appointment of an agent is left out: no event reports it. Source: spec section 6.
+	// The appointment of an agent is left out, because no event reports it. Source: spec section 6.
 	readPossibleOwners = `SELECT r.id AS row, p.product, r.company, r.request,
 			COALESCE((SELECT MIN(a.started_at) FROM attempts a
 				WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at) AS began
@@ -61,7 +62,7 @@ const (
 		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
-// orphanEvents groups events by their orders, which no row owns.
+// orphanEvents groups the events of orphan orders by order.
 func orphanEvents(events []Event) []orphanEvent {
 	var all []orphanEvent
 	for _, e := range events {
@@ -77,7 +78,7 @@ func orphanEvents(events []Event) []orphanEvent {
 		s := &all[last]
 		s.at = min(s.at, e.made())
 		if product == filing.AgentChange {
-			s.product = product // one of its events said so
+			s.product = product // one of its events names the change of agent
 		}
 		s.company = cmp.Or(s.company, e.CompanyID)
 		s.state, s.year = cmp.Or(s.state, e.FilingState), cmp.Or(s.year, e.FilingYear)
@@ -110,26 +111,29 @@ func (db *database) listPossibleOwners(ctx context.Context) ([]possibleOwner, er
 	return all, err
 }
 
-// listOrphanEvents lists the events of orphan orders that arrived between two
-// times, without their bodies, by order.
+// listOrphanEvents lists the events of orphan orders that arrived between two times, without their
+// bodies and sorted by order.
 func (db *database) listOrphanEvents(ctx context.Context, from, to int64) ([]Event, error) {
 	return db.bodilessEvents(ctx, readOrphanEvents, from, to)
 }
 
-// Evidence is an orphan order that may be a row's.
+// Evidence is an orphan order that may belong to a row.
 type Evidence struct {
-	Events []Event // all its events, without the bodies, the oldest first
-	Fits   []int64 // the uncertain rows that it fits, the first of them: no more than maxEvidence
-	Rows   int     // how many it fits
+	// Events are all events of the order, the oldest first, without their bodies.
+	Events []Event
+	// Fits are the uncertain rows that the order fits, at most the first maxEvidence.
+	Fits []int64
+	// Rows is the total number of rows that the order fits.
+	Rows int
 }
 
-// maxEvidence is how many orders are named for a row, and rows for an order: the
-// nearest in time, and the first. A person cannot look at more.
+// maxEvidence limits the orders that are named for a row to the nearest in time, and the rows that
+// are named for an order to the first. A person cannot review more.
 const maxEvidence = 20
 
-// Evidence finds the orphan orders that may belong to some uncertain rows: for
-// each row the nearest in time to its attempt first, and how many more there
-// are. It takes two queries, however many rows there are.
+// Evidence finds the orphan orders that may belong to some uncertain rows. It returns for each row
+// the orders nearest in time to its attempt, the nearest first, and the number of further ones. It
+// takes two queries regardless of the number of rows.
 func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
@@ -140,7 +144,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	if err != nil || !some || len(rows) == 0 {
 		return of, more, err
 	}
-	// Of all rows: an order may fit others than those that are asked for.
+	// All uncertain rows are read, because an order may also fit rows that were not requested.
 	uncertain, err := l.listPossibleOwners(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -186,8 +190,8 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	return of, more, nil
 }
 
-// fittingOrders returns the indexes of the orders that fit a row, given as its
-// possible owners: the nearest in time to its attempt first.
+// fittingOrders returns the indexes of the orders that fit a row, the nearest in time to its
+// attempt first. The row is given as its possible owners.
 func fittingOrders(orders []orphanEvent, row []*possibleOwner) []int {
 	var fitting []int
 	for i := range orders {
@@ -202,7 +206,7 @@ func fittingOrders(orders []orphanEvent, row []*possibleOwner) []int {
 	return fitting
 }
 
-// addFits adds the rows that the order fits. The owners come row by row.
+// addFits adds the rows that the order fits. The owners must be sorted by row.
 func (e *Evidence) addFits(order orphanEvent, owners []possibleOwner) {
 	last := int64(0)
 	for i := range owners {

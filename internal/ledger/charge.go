@@ -15,45 +15,51 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Charge is an order that was charged, or an adjusted charge: what the entries of a row
-// in a month have beyond its orders, because an order turned out not to be placed.
+// Charge is an order that was charged, or an adjusted charge. An adjusted charge is the difference
+// between the entries of a row in a month and its orders. It occurs if an order turned out not to
+// be placed.
 type Charge struct {
-	Month string // "2026-03"
+	// Month has the form "2026-03".
+	Month string
 	At    time.Time
 
-	// As in the row's own columns. Clients whose names fold to the same text have one
-	// spelling.
+	// Client, Matter, BillTo and Reference are the row's own columns. Clients whose names fold to
+	// the same text have one spelling.
 	Client, Matter, BillTo, Reference string
 
-	Batch   string
-	Number  int
-	Company string         // its legal name, or its ID
-	Product filing.Product // "" for an adjusted charge
+	Batch  string
+	Number int
+	// Company is the legal name of the company, or its ID if the name is unknown.
+	Company string
+	// Product is empty in an adjusted charge.
+	Product filing.Product
 	State   string
 	Year    string
 	OrderID string
 	Cost    money.Cost
 	Parts   filing.CostParts
 
-	ref    string // names the company if Company is blank
-	folded string // the client
+	// ref identifies the company if Company is blank.
+	ref string
+	// folded is the folded name of the client.
+	folded string
 }
 
-// Fees returns the two parts of the cost. It reports false if they are not known apart.
+// Fees returns the two parts of the cost. It reports false if they are not known separately.
 func (c *Charge) Fees() (service, state money.Cents, ok bool) {
 	service, state = c.Parts.Service.Amount, c.Parts.State.Amount
 	return service, state, c.Parts != filing.CostParts{} && service+state == c.Cost.Amount
 }
 
-// Charges lists what was charged in a month of a time zone, or in all months for "": by
-// month, client and matter. The costs add up to the charges among the entries, also for
-// rows that are uncertain.
+// Charges lists the charges of a month of a time zone by month, client and matter. An empty month
+// lists all months. The costs add up to the charges among the entries, including rows that are
+// uncertain.
 func (l Entries) Charges(ctx context.Context, month string, zone *time.Location) ([]Charge, error) {
 	all, err := l.charges(ctx, month, zone)
 	if err != nil {
 		return nil, fmt.Errorf("list the charges: %w", err)
 	}
-	spellings := make(map[string]string) // the first one, by the folded name
+	spellings := make(map[string]string) // the first one by the folded name
 	for i := range all {
 		c := &all[i]
 		c.folded = cmp.Or(filing.FoldLegalName(c.Client), c.Client)
@@ -96,7 +102,7 @@ func (l Entries) charges(ctx context.Context, month string, zone *time.Location)
 	return r.all, err
 }
 
-// chargeReader reads charges in one consistent reading.
+// chargeReader reads charges in one consistent read.
 type chargeReader struct {
 	*database
 	ctx      context.Context
@@ -108,11 +114,13 @@ type chargeReader struct {
 
 // chargedRow is a row with charges.
 type chargedRow struct {
-	id       int64
-	model    Charge // what its charges have in common
+	id int64
+	// model has the common fields of the row's charges.
+	model    Charge
 	attempts []filing.Attempt
 	items    []chargedItem
-	posts    []post // by month
+	// posts has one element per month.
+	posts []post
 }
 
 type chargedItem struct {
@@ -122,11 +130,12 @@ type chargedItem struct {
 	At      time.Time
 }
 
-// post is what the entries of a row charge in a month.
+// post is the amount that the entries of a row charge in a month.
 type post struct {
-	Row    int64
-	Month  string
-	At     time.Time // of the last one
+	Row   int64
+	Month string
+	// At is the time of the last entry.
+	At     time.Time
 	Amount money.Cents
 }
 
@@ -247,8 +256,8 @@ func (row *chargedRow) addPost(p post) {
 	row.posts = append(row.posts, p)
 }
 
-// add adds the charges of a row: its orders in the months in which they were placed, and
-// the rest of what each month was charged.
+// add adds the charges of a row: its orders in the months in which they were placed, and the
+// remaining amount of each month.
 func (r *chargeReader) add(row *chargedRow) {
 	state := filing.Fold(row.attempts, filing.AttemptLimits{})
 	for _, bought := range state.Bought {
@@ -282,7 +291,7 @@ func (r *chargeReader) add(row *chargedRow) {
 	}
 }
 
-// emit keeps a charge of the months that are read.
+// emit keeps a charge if it falls into the months that are read.
 func (r *chargeReader) emit(c Charge) {
 	if !c.At.Before(r.from) && c.At.Before(r.to) {
 		r.all = append(r.all, c)

@@ -6,18 +6,22 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Claim is the idempotency key of one purchase that an intent makes. It is kept
-// in the table of purchases.
+// Claim is the idempotency key of one purchase that an intent makes. It is stored in the table of
+// purchases.
 type Claim struct {
 	Product filing.Product
 	Key     filing.Key
-	Cover   string // annual reports: the subscription it opens, company and state; "" otherwise
-	Year    int    // annual reports: the filing year
-	Why     string // a deliberate repetition: who and why
+	// Cover identifies the subscription that an annual report opens: its company and state. It is
+	// empty if the product is another one.
+	Cover string
+	// Year is the filing year of an annual report.
+	Year int
+	// Why names the person and the reason of a deliberate repetition.
+	Why string
 }
 
-// ClaimsOf returns the claims of an order. again names the deliberate
-// repetition that it is part of; "" for none.
+// ClaimsOf returns the claims of an order. Again identifies the deliberate repetition that the
+// order is part of. It is empty if the order repeats nothing.
 func ClaimsOf(o *filing.Order, again string) []Claim {
 	keys := o.Keys()
 	all := make([]Claim, 0, len(keys))
@@ -35,16 +39,16 @@ func ClaimsOf(o *filing.Order, again string) []Claim {
 	return all
 }
 
-// FormedClaims returns the claims of what came with a formation, by the id of
-// the company: later rows name the company by it.
+// FormedClaims returns the claims of the items that were ordered with a formation, under the ID of
+// the company. Later rows name the company by that ID.
 func FormedClaims(o *filing.Order, company string) []Claim {
 	rest := o.Drop(filing.Formation)
 	rest.CompanyID = company
 	return ClaimsOf(&rest, "")
 }
 
-// Repetition returns why the batch may repeat purchases, as claims keep it; ""
-// for most batches.
+// Repetition returns the reason why the batch may repeat purchases, in the form that claims store.
+// Most batches have none.
 func (b *Batch) Repetition() string {
 	if b.Again == "" {
 		return ""

@@ -6,22 +6,25 @@ import (
 	"time"
 )
 
-// clock is the database's clock as this process knows it: leases, due times and
-// the times of changes are compared and written by it alone, so that the clocks
-// of the machines play no role.
+// clock is the database's clock as this process knows it. Only this clock compares and writes
+// leases, due times and the times of changes, so the clocks of the machines do not matter.
 //
-// PostgreSQL tells its time with every control row; in between the process adds
-// what has passed since on its own machine. The processes of an SQLite ledger
-// share one machine: their clock is the time for which that has been up, counted
-// from a moment that stands in the control row.
+// PostgreSQL reports its time with every control row. Between two reads the process adds the time
+// that has passed on its own machine. The processes of an SQLite ledger share one machine. Their
+// clock is the uptime of that machine, counted from a moment stored in the control row.
 type clock struct {
-	fixed  func() time.Time     // stands for the database's clock in tests; nil for the database's own
-	wall   func() time.Time     // this process's own clock
-	uptime func() time.Duration // of the machine, its sleep included
-	local  bool                 // the database is this machine
+	// fixed replaces the database's clock in tests. Otherwise it is nil.
+	fixed func() time.Time
+	// wall is this process's own clock.
+	wall func() time.Time
+	// uptime is the time since the machine started, including sleep.
+	uptime func() time.Duration
+	// local reports whether the database is on this machine.
+	local bool
 
-	mu   sync.Mutex
-	base int64 // the database's time when the machine's uptime was 0, in milliseconds
+	mu sync.Mutex
+	// base is the database's time when the machine's uptime was zero, in Unix milliseconds.
+	base int64
 }
 
 func newClock(c Config) *clock {
@@ -37,7 +40,7 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// now is the database's time.
+// now returns the database's time.
 func (k *clock) now() time.Time {
 	if k.fixed != nil {
 		return k.fixed()
@@ -47,15 +50,15 @@ func (k *clock) now() time.Time {
 	return fromMillis(k.base + k.uptime().Milliseconds())
 }
 
-// set notes that it is now, in milliseconds, at the database.
+// set records the database's current time, in Unix milliseconds.
 func (k *clock) set(now int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.base = now - k.uptime().Milliseconds()
 }
 
-// column is what a query of the control row selects as the time: 0 where this process
-// knows the time from what else stands there.
+// column returns the expression that a query of the control row selects as the time. The expression
+// is 0 if this process knows the time from the row's other columns.
 func (k *clock) column() string {
 	if k.fixed != nil || k.local {
 		return "0"
@@ -63,8 +66,8 @@ func (k *clock) column() string {
 	return k.sql()
 }
 
-// at is the database's time, in milliseconds, from a control row: what column selected,
-// and the base of the clock.
+// at returns the database's time from a control row, in Unix milliseconds. Selected is the value of
+// column, and base is the base of the clock.
 func (k *clock) at(selected, base int64) int64 {
 	switch {
 	case k.fixed != nil:
@@ -75,7 +78,7 @@ func (k *clock) at(selected, base int64) int64 {
 	return selected
 }
 
-// sql is the database's time as an expression, in milliseconds.
+// sql returns an SQL expression of the database's time, in Unix milliseconds.
 func (k *clock) sql() string {
 	switch {
 	case k.fixed != nil:
@@ -86,5 +89,5 @@ func (k *clock) sql() string {
 	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
 }
 
-// Now is the time of the ledger's database.
+// Now returns the time of the ledger's database.
 func (l *Ledger) Now() time.Time { return l.clock.now() }

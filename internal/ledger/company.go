@@ -11,12 +11,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Remember keeps what a look-up said, under the reference that was asked.
+// Remember stores the company that a look-up returned, under the requested reference.
 func (l Companies) Remember(ctx context.Context, ref string, c filing.Company) error {
 	return l.remember(ctx, "companies", ref, c)
 }
 
-// RememberUser keeps what a look-up said, under the reference that was asked.
+// RememberUser stores the user that a look-up returned, under the requested reference.
 func (l Companies) RememberUser(ctx context.Context, ref string, u filing.User) error {
 	return l.remember(ctx, "users", ref, u)
 }
@@ -37,31 +37,31 @@ func newFact(table, ref string, record any, at int64) (*fact, error) {
 	return &fact{table: table, ref: ref, record: string(body), at: at}, nil
 }
 
-// Find recalls the companies that were looked up before, by reference.
+// Find returns the companies that were looked up before, by reference.
 func (l Companies) Find(ctx context.Context, refs []string) (map[string]filing.Company, error) {
 	return recall[filing.Company](ctx, l.dialect, l.read, "companies", "", refs)
 }
 
-// FindSince recalls the companies that were looked up since a batch was created, by reference. What an
-// order is sent with is one of them.
+// FindSince returns the companies that were looked up since a batch was created, by reference. Each
+// order is sent with one of them.
 func (l Companies) FindSince(ctx context.Context, batch string, refs []string) (map[string]filing.Company, error) {
 	return recall[filing.Company](ctx, l.dialect, l.read, "companies", batch, refs)
 }
 
-// FindUsers recalls the users that were looked up before, by reference.
+// FindUsers returns the users that were looked up before, by reference.
 func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]filing.User, error) {
 	return recall[filing.User](ctx, l.dialect, l.read, "users", "", refs)
 }
 
-// CompanyNames finds the legal names of rows' companies, by row id: as the sheet
-// has them, or else as the service gave them when they were looked up.
+// CompanyNames finds the legal names of rows' companies, by row ID. It prefers the name in the
+// sheet to the name that the service returned when the company was looked up.
 func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string, error) {
 	names := make(map[int64]string, len(rows))
 	refs := make(map[int64]string) // of the rows that have no name in the sheet
 	for _, r := range rows {
 		ref := r.Company
 		if r.Request != nil {
-			// A company that is named by its slug was looked up under that.
+			// A company that is named by its slug was looked up under the slug.
 			names[r.ID], ref = r.Request.LegalName(), cmp.Or(r.Request.Company.Ref, ref)
 		}
 		if names[r.ID] == "" && ref != "" {
@@ -78,11 +78,11 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 	return names, nil
 }
 
-// recall reads what was looked up since the batch was created, or ever if batch is empty.
+// recall reads the look-ups since the batch was created, or all look-ups if batch is empty.
 func recall[T any](ctx context.Context, d dialect, q querier, table, batch string, refs []string) (map[string]T,
 	error) {
 	known := make(map[string]T, len(refs))
-	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
+	for some := range slices.Chunk(refs, pageSize) { // a statement has a limited number of arguments
 		in, args := among(d, some, batch)
 		found, err := list[struct {
 			Ref    string

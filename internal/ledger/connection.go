@@ -18,40 +18,44 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// A network may lose a connection without a word to either end: a database that
-// failed over, a router that forgot. Left to themselves both ends would wait, we
-// for an answer, up to an hour, and the server, with the control row locked for
-// a transaction that never ends, for two.
+// A network may lose a connection without notice to either end, for example if the database failed
+// over or a router lost its state. Without these limits the process would wait for an answer for up
+// to an hour. The server would wait for two, with the control row locked for a transaction that
+// never ends.
 const (
-	silence   = 20 * time.Second // of a server that is asked: then the connection is given up
-	unended   = 10 * time.Second // of a process within a transaction: then the server ends it
+	// silence is how long the server may leave a request unanswered before the connection is given
+	// up.
+	silence = 20 * time.Second
+	// unended is how long a process may be idle within a transaction before the server ends it.
+	unended   = 10 * time.Second
 	dialLimit = 10 * time.Second
 )
 
-// durable has every commit of a connection wait until it is on the disk, and on
-// that of a synchronous stand-by, whatever the server's default is: an intent
-// must survive the server that took it. A setting that waits for more is kept.
+// durable makes every commit of a connection wait until it is on the disk, and on the disk of a
+// synchronous standby, regardless of the server's default. An intent must survive the server that
+// accepted it. A setting that waits for more is kept.
 const durable = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
 	THEN set_config('synchronous_commit', 'on', false) END`
 
-// connected is the key under which a connection keeps when it was made.
+// connected is the key under which a connection stores the time at which it was made.
 const connected = "connected"
 
-// byIndex keeps a session to the indexes. Without statistics, which PostgreSQL makes
-// once a table has grown, it takes tables for small, and the plan that it keeps for a
-// statement reads all the rows or orders of a season for each group. A small table
-// without an index then looks dear, and must not be compiled for.
+// byIndex restricts a session to the indexes. PostgreSQL makes statistics only after a table has
+// grown. Without them it assumes that tables are small, and the plan that it keeps for a statement
+// reads all the rows or orders of a season for each group. A small table without an index then
+// seems expensive, and JIT compilation must not be used for it.
 const byIndex = `set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
 
-// openPostgres makes a pool whose connections end when the other end is silent.
-// One that was silent speaks for all that are as old: they are not used again.
+// openPostgres opens a pool whose connections end if the other end is silent. If a connection was
+// silent, connections that were made before that are not used again.
 func openPostgres(databaseURL string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
 	hardenTLS(config)
-	var lost atomic.Int64 // when a connection was given up last, in Unix nanoseconds
+	// lost is the time at which a connection was last given up, in Unix nanoseconds.
+	var lost atomic.Int64
 	dialer := &net.Dialer{Timeout: dialLimit}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dialer.DialContext(ctx, network, address)
@@ -67,7 +71,8 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 	return openClean(stdlib.GetConnector(*config,
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			c.PgConn().CustomData()[connected] = time.Now().UnixNano()
-			// A statement, for poolers refuse to start with settings that they do not know.
+			// A statement sets the options, because poolers refuse startup options that they do not
+			// know.
 			_, err := c.Exec(
 				ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `,
 					unended.Milliseconds())+byIndex+`, `+durable)
@@ -87,10 +92,12 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 // impatient is a connection on which no read waits longer than silence.
 type impatient struct {
 	net.Conn
-	gaveUp func() // is called when one did
+	// gaveUp is called when a read has waited for as long as silence.
+	gaveUp func()
 
-	mu    sync.Mutex
-	limit time.Time // of reads, as the connection's user has set it
+	mu sync.Mutex
+	// limit is the read deadline that the connection's user has set.
+	limit time.Time
 }
 
 func (c *impatient) Read(b []byte) (int, error) {
@@ -128,7 +135,7 @@ func (c *impatient) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// hardenTLS refuses what is outdated of TLS.
+// hardenTLS refuses outdated TLS on the connection and its fallbacks.
 func hardenTLS(config *pgx.ConnConfig) {
 	if config.TLSConfig != nil {
 		network.HardenTLS(config.TLSConfig)

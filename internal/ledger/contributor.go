@@ -11,24 +11,32 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// A person takes part in what a batch orders by uploading it, changing it, having
-// it sent again, or making the company list behind it. Under the approval policy
-// none of them approves it, and neither does anybody through whose sign-in link one
-// of them, or the approver, signed in.
+// A person contributes to the orders of a batch by uploading it, changing it, having it sent again,
+// or making the company list behind it. Under the approval policy no contributor approves the
+// batch. Nor does a person who made the sign-in link of a contributor, or who signed in through a
+// link of a contributor.
 
-// Part is what a person contributed to a batch's orders.
+// Part is the way in which a person contributed to a batch's orders.
 type Part string
 
-// The parts. A direct one goes before PartLink.
+// The parts. A direct part takes precedence over PartLink.
 const (
-	PartUpload   Part = "upload"       // uploaded the spreadsheet
-	PartEdit     Part = "edit"         // corrected it on the page
-	PartSubmit   Part = "submit"       // submitted it
-	PartSchedule Part = "schedule"     // made the schedule
-	PartList     Part = "company-list" // changed the company list, or how it is read
-	PartRetry    Part = "retry"        // had rows sent again
-	PartResolve  Part = "resolve"      // marked a row as not placed
-	PartLink     Part = "link"         // made the sign-in link of one who did
+	// PartUpload means that the person uploaded the spreadsheet.
+	PartUpload Part = "upload"
+	// PartEdit means that the person corrected it on the page.
+	PartEdit Part = "edit"
+	// PartSubmit means that the person submitted it.
+	PartSubmit Part = "submit"
+	// PartSchedule means that the person made the schedule.
+	PartSchedule Part = "schedule"
+	// PartList means that the person changed the company list, or how it is read.
+	PartList Part = "company-list"
+	// PartRetry means that the person had rows sent again.
+	PartRetry Part = "retry"
+	// PartResolve means that the person marked a row as not placed.
+	PartResolve Part = "resolve"
+	// PartLink means that the person made the sign-in link of a contributor.
+	PartLink Part = "link"
 )
 
 var partWords = map[Part]string{
@@ -41,23 +49,29 @@ var partWords = map[Part]string{
 	PartResolve:  "marked a row of this batch as not placed",
 }
 
-// SecondError says why a person may not approve. It is ErrSecondPerson.
+// SecondError is the reason why a person may not approve. It matches ErrSecondPerson.
 type SecondError struct {
-	By     string // who may not; "" if not known by name
-	Part   Part   // what they, or Other, did; "" where they may approve nothing
-	Other  string // someone else who did it
-	Linked string // who signed in through a link of By or of Other
-	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
+	// By is the name of the person who may not approve. Empty if unknown.
+	By string
+	// Part is the contribution of By, or of Other if set. Empty if By may approve nothing.
+	Part Part
+	// Other is another person who contributed.
+	Other string
+	// Linked is the person who signed in through a link of By or of Other.
+	Linked string
+	// Typed reports whether a command asks and the policy covers commands. An approver must then
+	// sign in to the page.
+	Typed bool
 }
 
-// Is makes it ErrSecondPerson.
+// Is reports whether target is ErrSecondPerson.
 func (*SecondError) Is(target error) bool { return target == ErrSecondPerson }
 
 func (e *SecondError) Error() string {
 	return ErrSecondPerson.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "does")
 }
 
-// ToYou says it to the person it is about.
+// ToYou returns the message for the person who may not approve.
 func (e *SecondError) ToYou() string {
 	text := e.say("you", "do")
 	return strings.ToUpper(text[:1]) + text[1:] + ", so someone else must approve it."
@@ -79,17 +93,18 @@ func (e *SecondError) say(who, does string) string {
 		e.Linked, partWords[e.Part])
 }
 
-// person is a name as contributors have it.
+// person returns a name in the form that contributors have.
 func person(name string) string { return cmp.Or(folded(name), name) }
 
-// linkMakers lists others through whose links an account signed in last.
+// linkMakers lists the other people through whose links an account signed in last.
 func linkMakers(ctx context.Context, q querier, name string) ([]string, error) {
 	a, err := find[Account](ctx, q, nil, "find who made the links of "+name,
 		`SELECT link_makers FROM accounts WHERE name = $1`, person(name))
 	return a.LinkMakers, err
 }
 
-// contribute records who takes part in what an object orders.
+// contribute records that a person contributes to the orders of an object. It also records the
+// makers of the links through which the person signed in last.
 func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) error {
 	if by == "" {
 		return nil
@@ -115,7 +130,7 @@ func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) e
 // linkTo is the part of the person who made the link of a contributor.
 func linkTo(name string) Part { return PartLink + " " + Part(name) }
 
-// copyContributors has those of one object take part in another.
+// copyContributors makes the contributors to one object contributors to another.
 func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 	_, err := tx.ExecContext(
 		ctx, `INSERT INTO contributors (object, person, part)
@@ -129,13 +144,13 @@ func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 
 func uploadObject(id string) string { return "upload " + id }
 
-// scheduleObject is a company list of a schedule. Each person who gave it to
-// the schedule, or said how it is read, takes part in every batch that is made
-// from it: the list is theirs too when another person brings it back.
+// scheduleObject identifies a company list of a schedule. Each person who gave it to the schedule,
+// or set how it is read, contributes to every batch that is made from it. They remain contributors
+// if another person restores the list.
 func scheduleObject(name, roster string) string { return "season " + name + " " + roster }
 
-// gather has those who take part in a batch's uploads, or in the schedule that
-// made it, take part in the batch.
+// gather makes the contributors to a batch's uploads, or to the schedule that made the batch,
+// contributors to the batch. Without either, the creator of the batch contributes to it.
 func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
@@ -162,9 +177,9 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	return contribute(ctx, tx, batch, by, PartUpload)
 }
 
-// needsSecond reports whether a batch needs the approval of a person who takes no part
-// in it as it is now, by the policy as it is now. What needed one once goes on needing
-// it, also as a corrected draft.
+// needsSecond reports whether a batch needs the approval of a person who does not contribute to it,
+// according to its current rows and the current policy. A batch that once needed such an approval
+// keeps needing it, also as a corrected draft.
 func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
 	p, err := db.policy(ctx, q)
 	if err != nil {
@@ -188,8 +203,9 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 	return p.Covers(cost), err
 }
 
-// batchCost is what a batch orders, or has ordered, with the batch that it corrects and the
-// other corrections of that. A row without a quote makes it unknown.
+// batchCost returns the cost of everything that a batch orders or has ordered, together with the
+// batch that it corrects and the other corrections of that batch. A row without a quote makes the
+// cost unknown.
 func (db *database) batchCost(ctx context.Context, q querier, batch string) (cost money.Cost, err error) {
 	var unknown, certainty int
 	err = q.QueryRowContext(
@@ -211,7 +227,7 @@ func (db *database) batchCost(ctx context.Context, q querier, batch string) (cos
 	return cost, wrap("sum up batch "+batch, err)
 }
 
-// ordering are the results of rows that order something, or did.
+// ordering lists the results of rows that order something, or did.
 const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected'`
 
 // mayApprove returns a *SecondError if a person may not approve a batch as its
@@ -259,8 +275,7 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	return nil
 }
 
-// Barred says why a person may not approve what waits in a batch; nil if they
-// may.
+// Barred returns the reason why a person may not approve a batch, or nil if the person may.
 func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
 	needed, err := l.needsSecond(ctx, l.read, batch)
 	if err == nil && needed {
@@ -296,22 +311,22 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 	return all, nil
 }
 
-// NeedsSecond reports whether a batch needs the approval of a second person where
-// it is submitted under the context.
+// NeedsSecond reports whether a batch needs the approval of a second person if it is submitted
+// under the context.
 func (l Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) {
 	return l.needsSecond(ctx, l.read, batch)
 }
 
-// waitsAgain marks rows of an open batch that a person has just made ready
-// again, until release says whether they go.
+// waitsAgain marks rows of an open batch that a person has just made ready again, until release
+// decides whether they are sent.
 const waitsAgain = "again"
 
-// unknownAgain has a quote that was taken off a row count as none.
+// unknownAgain makes a row count as unquoted if its quote was removed.
 const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 
-// release decides on the rows that are marked: they wait for the approval of a
-// second person, unless the person of the context may give it or none is
-// needed. They are ready by now, so what they cost counts.
+// release decides on the rows that are marked with waitsAgain. They wait for the approval of a
+// second person, unless the person of the context may give it or none is needed. They are already
+// ready, so their cost counts.
 func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, approved bool) error {
 	waits, message, err := db.reapprove(ctx, tx, batch, PartRetry, approved)
 	if err != nil {
@@ -324,12 +339,12 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, appro
 	return wrap("release the rows of batch "+batch, err)
 }
 
-// reapprove returns what rows of an open batch wait for that a person has made
-// ready again: a second person, or, if no cost of theirs is approved, any approval.
+// reapprove returns the block and the message of rows of an open batch that a person has made ready
+// again. They wait for a second person or, if no cost of theirs is approved, for any approval.
 func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part,
 	approved bool) (waits, message string, err error) {
 	switch a, err := approvalOf(ctx, tx, batch); {
-	case errors.Is(err, ErrNotFound): // whatever is asked of it changes nothing
+	case errors.Is(err, ErrNotFound): // without the batch there is nothing to approve
 		return "", "", nil
 	case err != nil || !a.Open || a.State == ApprovalNeeded:
 		return "", "", err

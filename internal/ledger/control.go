@@ -11,39 +11,60 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// control is the one row that every writer locks: the sums of the balance, and
-// what halts the fleet. Times are Unix milliseconds.
+// control is the row that every writer locks. It has the sums of the balance and the halts of the
+// fleet. Times are Unix milliseconds.
 type control struct {
-	mode string // "test" or "live" once bound
+	// mode is "test" or "live". Empty until the ledger is bound.
+	mode string
 
 	declared                                bool
 	deposits, adjustments, posted, reserved money.Cents
 
-	halt      filing.Halt // NoHalt, HaltFunds or HaltKey
-	haltNote  string
-	haltedAt  int64
-	probeAt   int64 // when the next probe may be sent
-	probeRow  int64 // the row whose order is the probe in flight
-	probeWait int64 // the backoff before the next one
+	// halt is NoHalt, HaltFunds or HaltKey.
+	halt     filing.Halt
+	haltNote string
+	haltedAt int64
+	// probeAt is the time from which the next probe may be sent.
+	probeAt int64
+	// probeRow is the row whose order is the probe in flight.
+	probeRow int64
+	// probeWait is the backoff before the next probe.
+	probeWait int64
 
-	holdUntil int64 // 429 and 503: no process sends before
-	holdWait  int64 // the backoff for answers without Retry-After
+	// holdUntil is the time before which no process sends, after an answer of 429 or 503.
+	holdUntil int64
+	// holdWait is the backoff for answers without Retry-After.
+	holdWait int64
 
-	commits          int64  // how many changes there were
-	lineage          string // within which they are numbered: a new one begins where the ledger was found restored
-	restoredAt       int64  // when the ledger was found to be restored; nothing is sent from then on
-	restoredNote     string
-	restoredFrom     int64  // the last change before the time that the ledger lacks
-	serverStarted    string // which start of the database server made the last change
-	restartWaitUntil int64  // no process sends before, after a restart of the server or a replacement of the file
-	changedAt        int64  // the time of the last change
-	clockBase        int64  // see clock
+	// commits is the number of changes.
+	commits int64
+	// lineage identifies the series in which commits are numbered. A new series begins when the
+	// ledger is found to be restored.
+	lineage string
+	// restoredAt is the time when the ledger was found to be restored. Nothing is sent from then
+	// on.
+	restoredAt   int64
+	restoredNote string
+	// restoredFrom is the time of the last change before the period that the ledger lacks.
+	restoredFrom int64
+	// serverStarted identifies the start of the database server that made the last change.
+	serverStarted string
+	// restartWaitUntil is the time before which no process sends, after a restart of the server or
+	// a replacement of the file.
+	restartWaitUntil int64
+	// changedAt is the time of the last change.
+	changedAt int64
+	// clockBase is the base of the clock. See clock.
+	clockBase int64
 
-	schema    int64 // the highest migration of the tables, and who ran it
+	// schema is the highest migration of the tables, and writtenBy is the program that ran it.
+	schema    int64
 	writtenBy string
 
-	now    int64  // the database's time as the row was read, and locked
-	server string // which start of the server read it; empty for SQLite
+	// now is the database's time when the row was read and locked.
+	now int64
+	// server identifies the start of the server that read the row. It is empty with SQLite.
+	server string
 
 	// fileReplaced reports whether another SQLite file took the ledger's place since
 	// this process's last change.
@@ -56,7 +77,7 @@ var (
 		WHERE id = 1`
 )
 
-// placeholders are those of the first n arguments.
+// placeholders returns the placeholders of the first n arguments.
 func placeholders(n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -95,8 +116,8 @@ func (c *control) fields() record {
 	}
 }
 
-// readControl reads the control row with the database's time and, within a
-// transaction, locks it. The time is read after the wait for the lock.
+// readControl reads the control row with the database's time. Within a transaction it locks the row
+// and reads the time after the wait for the lock.
 func (db *database) readControl(ctx context.Context, q querier) (*control, error) {
 	lock, queryRow := "", q.QueryRowContext
 	if tx, ok := q.(*sql.Tx); ok {
@@ -138,8 +159,8 @@ func backoff(last int64, first, limit time.Duration) int64 {
 	return min(max(2*last, first.Milliseconds()), limit.Milliseconds())
 }
 
-// halted reports whether row may be sent now. A fleet halted for funds lets one
-// row through at a time, when it is due: the probe.
+// halted reports whether row may not be sent now, and why. A fleet halted for funds admits one row
+// at a time when it is due: the probe.
 func (c *control) halted(row, now int64) (Halted, bool) {
 	switch {
 	case c.restoredAt != 0:
@@ -156,8 +177,8 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	return Halted{}, false
 }
 
-// learn updates the fleet halt from an answer. ordered says that it is the
-// answer to an order, not to the creation of a company or a look-up.
+// learn updates the fleet halt from an answer. Ordered reports whether the answer is to an order
+// rather than to the creation of a company or to a look-up.
 func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	probing := c.probeRow == row
 	if probing {
@@ -187,9 +208,9 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	}
 	if a.Kind == filing.Accepted {
 		c.holdWait = 0
-		// A company costs nothing: its creation says nothing about funds, and
-		// its row is the next probe. If it were not let through, a batch of new
-		// companies alone could never probe.
+		// A company costs nothing, so its creation proves nothing about funds, and its row is the
+		// next probe. If the creation were not admitted, a batch of new companies alone could never
+		// probe.
 		if probing && c.halt == filing.HaltFunds && ordered {
 			c.resume()
 		}
@@ -203,12 +224,14 @@ func (c *control) resume() {
 // Halted is the reason why a row may not be sent now.
 type Halted struct {
 	Reason filing.Halt
-	Note   string // the service's words
-	Since  time.Time
-	Until  time.Time // when to try again; zero if a person has to act
+	// Note is the text of the filing service.
+	Note  string
+	Since time.Time
+	// Until is the time of the next attempt. Zero if a person has to act.
+	Until time.Time
 }
 
-// Halt returns what halts the whole fleet now; the zero value if nothing does.
+// Halt returns the halt of the whole fleet, or the zero value if it is not halted.
 func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
@@ -233,8 +256,8 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	return Halted{}, nil
 }
 
-// ProbeNow lets a fleet halted for funds probe at once, and unblocks the rows
-// that wait for funds. A deposit, resume and a repeated run call it.
+// ProbeNow lets a fleet halted for funds probe at once and unblocks the rows that wait for funds. A
+// deposit, a resume and a repeated run call it.
 func (l Fleet) ProbeNow(ctx context.Context) error {
 	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.probeNow(ctx, tx, c) })
 }
@@ -246,8 +269,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 	return db.allocateFunds(ctx, tx, c)
 }
 
-// RecordKeyAccepted ends the halt for a refused key: the service has accepted a key
-// since.
+// RecordKeyAccepted ends the halt for a refused key, because the service has accepted a key since.
 func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		if c.halt == filing.HaltKey {
@@ -257,7 +279,7 @@ func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 	})
 }
 
-// RecordKeyRefused halts the fleet: a look-up was answered 401 or 403.
+// RecordKeyRefused halts the fleet after a look-up was answered with 401 or 403.
 func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
@@ -265,7 +287,7 @@ func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 	})
 }
 
-// RecordBusy halts the fleet for a while: a look-up was answered 429 or 503.
+// RecordBusy halts the fleet for a while after a look-up was answered with 429 or 503.
 func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
@@ -273,8 +295,8 @@ func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
 	})
 }
 
-// Bind ties the ledger to "test" or "live" orders at the first use. A purchase
-// of the test environment must never pass for a real one.
+// Bind ties the ledger to "test" or "live" orders at the first use. Later it returns ErrMode for
+// the other mode, because a purchase of the test environment must never pass for a real one.
 func (l Organizations) Bind(ctx context.Context, mode string) error {
 	return l.change(ctx, func(_ *sql.Tx, c *control) error {
 		if c.mode != "" && c.mode != mode {

@@ -19,9 +19,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/folder"
 )
 
-// Errors of copies by name.
+// Errors of copies.
 var (
-	// ErrServer means that the ledger is in PostgreSQL, which has tools of its own.
+	// ErrServer means that the ledger is in PostgreSQL, which has its own tools for copies.
 	ErrServer = errors.New("the ledger is in PostgreSQL: use pg_dump and pg_restore, and after a restore " +
 		"importer resolve restored --since TIME")
 	// ErrCopy means that a file is not a complete ledger.
@@ -118,10 +118,10 @@ func (c *Copy) CheckOwner(mode string, known []Organization) error {
 	return nil
 }
 
-// Replace puts the copy at path, which it consumes, in the place of the ledger of a data
-// folder. Nothing is sent from it until its check has ended, its schedules are paused, and
-// nobody is signed in. The former ledger is kept in a folder whose path it returns, or "" if
-// there was none. It returns ErrInUse.
+// Replace puts the copy at path, which it consumes, in the place of the ledger of a data folder.
+// Nothing is sent from the copy until its check has ended. Its schedules are paused and all people
+// are signed out. The former ledger is kept in a folder. Replace returns the path of that folder,
+// or an empty path if there was no ledger. It returns ErrInUse.
 func Replace(ctx context.Context, dir, path string) (kept string, err error) {
 	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
 		return "", fmt.Errorf("create the data folder: %w", err)
@@ -144,7 +144,7 @@ func Replace(ctx context.Context, dir, path string) (kept string, err error) {
 			return "", fmt.Errorf("keep the former ledger: %w", err)
 		}
 	}
-	// SQLite would take the log of the former file for that of the copy.
+	// SQLite would apply the log of the former file to the copy.
 	for _, ending := range []string{"-wal", "-shm"} {
 		if err := os.Remove(current + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return kept, fmt.Errorf("remove the log of the former ledger: %w", err)

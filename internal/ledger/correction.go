@@ -9,31 +9,37 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A corrected spreadsheet is a batch of its own that names the batch it corrects. As soon as
-// its rows may be sent, those that they replace are finished: their results are those of the
-// rows that replace them. No row moves to another batch.
+// A corrected spreadsheet is a separate batch that names the batch it corrects. As soon as its rows
+// may be sent, the rows that they replace are finished. The results of the finished rows are the
+// results of the rows that replace them. No row moves to another batch.
 
-// correction is a row of a batch of corrections, and what its original is by now: the row that
-// was uploaded, or the latest correction of it.
+// correction is a row of a batch of corrections, with the current state of its original. The
+// original is the uploaded row or the latest correction of it.
 type correction struct {
 	ID     int64
 	Number int
 	Result filing.Result
-	Of     int  // the number of the original; 0 if the row was added
-	Same   bool // the cells are those of the original
-	// Repeats is the number of the earlier correction that it repeats; 0 if it repeats none.
+	// Of is the number of the original, zero if the row was added.
+	Of int
+	// Same reports whether the cells equal the original's cells.
+	Same bool
+	// Repeats is the number of the earlier correction that it repeats, zero if it repeats none.
 	Repeats int
 
-	Was       int64  // the ID of the original; 0 if there is none
-	WasIn     string // the batch of the original
+	// Was is the ID of the original, zero if it has none.
+	Was int64
+	// WasIn is the batch of the original.
+	WasIn     string
 	WasResult filing.Result
-	// Sent is whether the service may have an order of the original, or may still answer: it was
-	// ordered in part, or an attempt had no answer, whatever a person decided about it.
+	// Sent reports whether the service may have an order of the original or may still answer. It is
+	// set if the original was ordered in part or an attempt had no answer, regardless of a person's
+	// decision about it.
 	Sent bool
 }
 
-// replaces reports whether the corrected row is sent instead of the original: nothing of that
-// was ordered, and something is different now. A refused order is tried again as it is.
+// replaces reports whether the corrected row is sent instead of the original: nothing of the
+// original was ordered, and something is different now. A refused order is tried again even if
+// nothing is different.
 func (c *correction) replaces() bool {
 	switch c.WasResult {
 	case filing.Rejected:
@@ -46,13 +52,12 @@ func (c *correction) replaces() bool {
 	return false
 }
 
-// leftOut reports whether the correction leaves the row out, rather than because another
-// row orders the same.
+// leftOut reports whether the correction leaves the row out. It does not if the row is skipped
+// because another row orders the same.
 func (c *correction) leftOut() bool { return c.Result == filing.Skipped && c.Repeats == 0 }
 
-// finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing
-// for another batch, and for one that may not be sent yet. A correction of a paused batch is
-// paused.
+// finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing for
+// other batches or for one that may not be sent yet. A correction of a paused batch is paused.
 func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch string) error {
 	var original, columns, fields, officers string
 	var waits, applied bool
@@ -93,7 +98,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 			if c.Result != filing.Skipped {
 				err = db.addCorrected(ctx, tx, c, original)
 			}
-		case c.replaces() && !withdrawn[c.Repeats]: // what it repeats may not be ordered
+		case c.replaces() && !withdrawn[c.Repeats]: // the repeated row is not withdrawn
 			err = db.finishOriginal(ctx, tx, c)
 		default:
 			withdrawn[c.Number] = c.Sent && (!c.Same || c.leftOut())
@@ -122,10 +127,9 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 	return err
 }
 
-// refuseForeignImport returns ErrImporting if the owner of an import is another process, and
-// alive.
+// refuseForeignImport returns ErrImporting if the owner of an import is another living process.
 func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
-	// Read in the transaction: an owner that came to the list a moment ago counts.
+	// The owners are read in the transaction so that an owner that was just added counts.
 	owners, err := db.owners(ctx, tx)
 	if err != nil {
 		return err
@@ -138,7 +142,7 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 	return nil
 }
 
-// corrections reads the rows of a batch of corrections beside those they correct.
+// corrections reads the rows of a batch of corrections together with the rows that they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	return list[correction](ctx, tx, "read the corrections of batch "+original,
 		`SELECT n.id, n.number, n.result, n.repeats, n.corrects AS "of",
@@ -155,8 +159,7 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 			ORDER BY n.number, n.id`, batch, original)
 }
 
-// finishOriginal finishes a row that another one replaces, and the rows that it replaced
-// itself.
+// finishOriginal finishes a row that another one replaces, and the rows that it replaced itself.
 func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
 	now := toMillis(db.now())
 	if _, err := tx.ExecContext(ctx,
@@ -178,8 +181,8 @@ func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction
 	return nil
 }
 
-// addCorrected adds a row to the original that stands for an added row, so that the results
-// have it.
+// addCorrected adds a row to the original that stands for an added row, so that the results include
+// it.
 func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, original string) error {
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO rows (batch, number, cells, result, corrected_by, updated_at)
@@ -189,9 +192,9 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 	return err
 }
 
-// skipCorrection skips a correction of a row that stays as it is, says why, and deletes what it
-// has sealed. If the original was sent and the correction differs, the original is withdrawn: what
-// was ordered counts, and nothing more is sent of what a person has corrected.
+// skipCorrection skips a correction of a row that stays as it is, explains this in its message and
+// deletes its sealed number. If the original was sent and the correction differs, the original is
+// withdrawn: its orders count, and nothing more is sent of a row that a person has corrected.
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
 	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.Of, original, c.WasResult)
 	if c.Sent && c.WasResult != filing.Placed && c.WasResult != filing.Exists {
@@ -218,8 +221,8 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 	return err
 }
 
-// withCorrections calls do for a batch and for the batches of corrections whose rows its
-// results show, so that what a person does to a batch holds for all that they see of it.
+// withCorrections calls do for a batch and for the batches of corrections whose rows its results
+// show. An action of a person on a batch thereby applies to all rows that they see in it.
 func (db *database) withCorrections(ctx context.Context, tx *sql.Tx, batch string, do func(batch string) error) error {
 	all, err := list[string](ctx, tx, "list the corrections of batch "+batch, selectWithCorrections, batch)
 	if err != nil {

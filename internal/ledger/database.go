@@ -12,24 +12,30 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// database is one database and this process's membership in it. The types over it
-// share its connections, its write lock, its clock and its keys.
+// database is one database and this process's membership in it. The types over it share its
+// connections, its write lock, its clock and its keys.
 type database struct {
-	dir             string
-	dialect         dialect
-	write           *sql.DB // one connection for SQLite, so that writers queue instead of colliding
-	read            *sql.DB
-	writeLock       *writeLock // of the processes over one SQLite file; nil for PostgreSQL
-	clock           *clock
-	now             func() time.Time // the database's time
-	lease           time.Duration
-	timeout         time.Duration
-	schema          int64 // the highest migration that this program knows
+	dir     string
+	dialect dialect
+	// write has one connection with SQLite, so that writers queue instead of colliding.
+	write *sql.DB
+	read  *sql.DB
+	// writeLock is the lock of the processes over one SQLite file. It is nil with PostgreSQL.
+	writeLock *writeLock
+	clock     *clock
+	// now returns the database's time.
+	now     func() time.Time
+	lease   time.Duration
+	timeout time.Duration
+	// schema is the highest migration that this program knows.
+	schema          int64
 	restoreDetector restoreDetector
 
 	following sync.Mutex
-	file      os.FileInfo // the SQLite file at the ledger's path
-	reopening bool        // connections may have another file open
+	// file is the SQLite file at the ledger's path.
+	file os.FileInfo
+	// reopening reports whether connections may have another file open.
+	reopening bool
 
 	// committedTo is the SQLite file of the last change that this process made or
 	// found when it started. The write lock guards it.
@@ -37,69 +43,76 @@ type database struct {
 
 	repeatAgents bool
 	tolerance    money.Cents
-	editLimit    int // bytes of the edits of a sheet
+	// editLimit is the maximum size of the edits of a sheet, in bytes.
+	editLimit int
 
-	certainty derived[money.Certainty] // of the balance
+	// certainty is the certainty of the balance.
+	certainty derived[money.Certainty]
 
 	statements  statements
 	transitions chan *transition
 	stop        chan struct{}
-	committed   chan struct{} // closed after the last group
-	stopped     sync.WaitGroup
-	closing     sync.Once
+	// committed is closed after the last group.
+	committed chan struct{}
+	stopped   sync.WaitGroup
+	closing   sync.Once
 
 	sealing sealing
 
 	onAct atomic.Pointer[func(AuditEvent)]
 
-	owner       Process
-	ownerLock   *flock.Flock
-	renewing    sync.Mutex   // guards what the process is and whether it places
-	leasedUntil atomic.Int64 // by the machine's uptime, in nanoseconds
+	owner     Process
+	ownerLock *flock.Flock
+	// renewing guards the state of the process and whether it places orders.
+	renewing sync.Mutex
+	// leasedUntil is the end of the lease as the machine's uptime, in nanoseconds.
+	leasedUntil atomic.Int64
 	out         out
 }
 
 // The types over one database.
 type (
-	// Accounts are who may sign in to the page, and how: sessions, sign-in links,
-	// passkeys, and identities at a provider.
+	// Accounts manages who may sign in to the page and how: sessions, sign-in links, passkeys, and
+	// identities at a provider.
 	Accounts struct{ *database }
-	// Approvals are who approves a batch and its cost, and the policy that says who may.
+	// Approvals manages the approvals of batches and their cost, and the policy for who may
+	// approve.
 	Approvals struct{ *database }
-	// AuditLog is what people did.
+	// AuditLog records the actions of people.
 	AuditLog struct{ *database }
-	// Companies are the companies and users that the filing service has on record,
-	// by the references that rows use.
+	// Companies stores the companies and users that the filing service has on record, by the
+	// references that rows use.
 	Companies struct{ *database }
-	// Documents are the documents of placed orders.
+	// Documents lists the documents of placed orders.
 	Documents struct{ *database }
-	// Endpoints are where the filing service's events arrive.
+	// Endpoints stores the addresses at which the filing service's events arrive.
 	Endpoints struct{ *database }
-	// Entries are the postings of the recorded balance.
+	// Entries lists the postings of the recorded balance.
 	Entries struct{ *database }
-	// Events are the reports of the filing service about orders.
+	// Events stores and applies the reports of the filing service about orders.
 	Events struct{ *database }
-	// Fleet is the processes over one database, and what halts all of them.
+	// Fleet manages the processes over one database and the halts of all of them.
 	Fleet struct{ *database }
-	// Notifications are sent once for a whole fleet.
+	// Notifications manages notifications, each of which is sent once for a whole fleet.
 	Notifications struct{ *database }
-	// Organizations are those that the API keys of the ledger's orders belong to.
+	// Organizations stores the organizations to which the API keys of the ledger's orders belong.
 	Organizations struct{ *database }
-	// Resolutions are a person's decisions on what became of an attempt.
+	// Resolutions records the decisions of people on the outcome of attempts.
 	Resolutions struct {
 		*database
-		of BatchRow // the row that the decisions are for; any row if it is zero
+		// of is the row that the decisions are for. The zero value stands for any row.
+		of BatchRow
 	}
-	// Schedules place the filings of company lists when they are due. Their reminders
-	// follow the firm's time zone.
+	// Schedules places the filings of company lists when they are due. Their reminders follow the
+	// firm's time zone.
 	Schedules struct{ *database }
-	// Subscriptions are those that an order opens: each renews a filing every year.
+	// Subscriptions manages the subscriptions that orders open. Each renews a filing every year.
 	Subscriptions struct{ *database }
-	// Uploads are spreadsheets that wait to be placed, and the column mappings.
+	// Uploads stores the spreadsheets that wait to be placed, and the column mappings.
 	Uploads struct{ *database }
 )
 
-// Accounts returns the accounts of the ledger's database.
+// Accounts returns the Accounts of the ledger's database.
 func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
 
 // Approvals returns the Approvals of the ledger's database.

@@ -11,11 +11,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// The decisions of a group, between readAll and writeAll. Nothing in this file
-// reads the database.
+// This file makes the decisions of a group, between readAll and writeAll. It does not read the
+// database.
 
-// recordOutcome merges the outcome of an attempt into the attempts of its row, and
-// moves the row to the state that follows from them.
+// recordOutcome merges the outcome of an attempt into the attempts of its row and moves the row to
+// the state that follows from them.
 func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
 	if !ok || !s.isAt(o.Of) {
@@ -78,13 +78,13 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	return nil
 }
 
-// limits returns what bounds the attempts of the row.
+// limits returns the limits of the row's attempts.
 func (s *rowState) limits(exhausted bool) filing.AttemptLimits {
 	return filing.AttemptLimits{Exhausted: exhausted, Canceled: s.canceled, Wanted: splitProducts(s.wanted)}
 }
 
-// adopt gives a row the company that an attempt made. A row keeps the company that it has:
-// what was ordered since is for that one.
+// adopt gives a row the company that an attempt created. A row that has a company keeps it, because
+// its later orders are for that company.
 func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
 	first := s.company == "" || o.Company == s.company
 	for _, c := range o.Claims {
@@ -103,9 +103,8 @@ func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
 	return err
 }
 
-// explain returns the message of a row of batch after the outcome. Foreign are the
-// orders of the answer that are other rows'; current says that the answer came in
-// time.
+// explain returns the message of a row of batch after the outcome. Foreign are the orders of the
+// answer that belong to other rows. Current reports whether the answer arrived in time.
 func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batch string, current bool) string {
 	message := o.Message
 	if o.Explain != nil {
@@ -121,8 +120,8 @@ func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batc
 	return message
 }
 
-// attemptOf returns the attempt of an outcome. One that the ledger does not
-// know was begun by a process that saw a later state: the ledger was restored.
+// attemptOf returns the attempt of an outcome. If the ledger does not know the attempt, a process
+// began it in a later state of the ledger, which has been restored since.
 func (g *groupWriter) attemptOf(s *rowState, o *Outcome, owner string, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
 		g.addPresentAttempt(s)
@@ -141,9 +140,9 @@ func (g *groupWriter) attemptOf(s *rowState, o *Outcome, owner string, current b
 	return &s.attempts[len(s.attempts)-1]
 }
 
-// numberOf returns the number that an attempt of a process has in the row. If another
-// process, or a person who assumed an attempt after a restore, has used the number, the
-// attempt gets a negative one: the outcome of one order says nothing about the other.
+// numberOf returns the number that an attempt of a process has in the row. If another process, or a
+// person who assumed an attempt after a restore, has used the number, the attempt gets a negative
+// one, because the outcome of one order proves nothing about the other.
 func (s *rowState) numberOf(try int, owner string) int {
 	if s.senders[try] == owner {
 		return try
@@ -162,15 +161,14 @@ func (s *rowState) numberOf(try int, owner string) int {
 // number. It is higher than the number of any attempt.
 const renumbered = 1_000_000
 
-// addPresentAttempt adds the present attempt of a placing row, which is recorded only
-// when it ends.
+// addPresentAttempt adds the current attempt of a placing row, which is recorded only when it ends.
 func (g *groupWriter) addPresentAttempt(s *rowState) {
 	if s.find(s.tries) == nil {
 		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.inFlight(), Creates: s.creating})
 	}
 }
 
-// addSender records which process an attempt belongs to.
+// addSender records the process that an attempt belongs to.
 func (s *rowState) addSender(try int, owner string) {
 	if s.senders == nil {
 		s.senders = make(map[int]string)
@@ -186,9 +184,8 @@ func (s *rowState) find(try int) *filing.Attempt {
 	return &s.attempts[at]
 }
 
-// ownOrders returns the purchases of an answer whose order ids belong to no
-// other row, and the rows of those that do: one order belongs to one item of
-// one row.
+// ownOrders returns the purchases of an answer whose order IDs belong to no other row, and the rows
+// that own the other order IDs. An order belongs to one item of one row.
 func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
 	foreign = make(map[string]rowRef)
 	for _, p := range o.bought() {
@@ -207,8 +204,8 @@ func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase,
 	return own, foreign
 }
 
-// correctItems records the items of an answer, and removes the order ids that a
-// decision named for the attempt and the answer does not name.
+// correctItems records the items of an answer. It removes the order IDs that a decision named for
+// the attempt if the answer does not name them.
 func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attempt, state filing.RowState,
 	foreign map[string]rowRef) {
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
@@ -223,9 +220,9 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 			continue
 		}
 		if i.OrderID == "" && !state.HasBought(i.Product) {
-			continue // it is not the row's: no event may give it an id
+			continue // the item is not the row's, so no event may give it an ID
 		}
-		if i.OrderID != "" && before.Kind != "" { // an item without an id may be recorded
+		if i.OrderID != "" && before.Kind != "" { // an item without an ID may be recorded
 			g.named = append(g.named, record{
 				number("row", s.id),
 				text("product", i.Product),
@@ -266,14 +263,13 @@ func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string,
 	})
 }
 
-// decide records a decision on all open attempts of the row, and moves the row
-// to the state that follows. Made are the purchases that a decision for placed
-// names.
+// decide records a decision on all open attempts of the row and moves the row to the state that
+// follows. Made are the purchases that a decision for placed names.
 func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purchase, message string) {
 	g.decideOn(s, func(*filing.Attempt) bool { return true }, d, made, message)
 }
 
-// decideOn is decide for those open attempts that match.
+// decideOn is decide for the open attempts that match.
 func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, d filing.Decision,
 	made []filing.Purchase, message string) {
 	last := -1
@@ -318,15 +314,15 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 	g.applyState(s, state, nil, money.Cost{}, message)
 }
 
-// applyState moves a row to the state that follows from its attempts, with its
-// money and its keys. Claims are those of an attempt whose row may have
-// released them, and cost is what was reserved for it.
+// applyState moves a row to the state that follows from its attempts, with its money and its keys.
+// Claims are the claims of an attempt whose row may have released them, and cost is the amount that
+// was reserved for it.
 func (g *groupWriter) applyState(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
 	news := len(state.Bought) > s.bought()
 	if state.Result == "" && !open {
-		next = s.result // it was resolved meanwhile: a late answer that bought nothing changes nothing
+		next = s.result // already resolved: a late answer without a purchase changes nothing
 	}
 	if next == filing.Ready && !state.Unconfirmed && s.canceled {
 		next = filing.Canceled
@@ -365,8 +361,8 @@ func dropped(next filing.Result, state filing.RowState) []filing.Product {
 	return slices.DeleteFunc(state.Done(), func(p filing.Product) bool { return p == filing.CompanyRecord })
 }
 
-// postDifference posts the difference between what the row has reserved and spent and
-// what its state requires.
+// postDifference posts the difference between the row's reserved and spent amounts and the amounts
+// that its state requires.
 func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
 	spent := state.Spent()
 	bought := spent.Amount - s.spent.Amount
@@ -377,7 +373,7 @@ func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen
 	case len(state.Open) == 0:
 	case wasOpen || bought < 0:
 		hold = max(s.reserved-bought, 0)
-	default: // its reservation was released meanwhile
+	default: // its reservation was released before
 		hold = max(cost.Amount-max(bought, 0), 0)
 	}
 	note := ""
@@ -399,8 +395,8 @@ func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen
 	}
 }
 
-// alignKeys gives the row the keys that its state requires: keys of bought or
-// existing products for ever, keys of open ones while they are open.
+// alignKeys gives the row the keys that its state requires. It keeps the keys of bought or existing
+// products permanently and the keys of open products while they are open.
 func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, c := range claims {
@@ -412,13 +408,13 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 		isDone, isOpen := slices.Contains(done, p.product), slices.Contains(state.Open, p.product)
 		switch {
 		case !p.bought && isDone && !state.HasBought(p.product) && g.boughtBesides(p):
-			g.free(s, p) // what exists is the other row's
+			g.free(s, p) // the existing item is the other row's
 		case isDone && (!p.bought || p.exists && state.HasBought(p.product)):
 			p.exists = !state.HasBought(p.product)
 			g.buy(s, p, len(claims) > 0)
 		case p.bought && isOpen:
-			// An answer does not name what a person marked as placed: the key
-			// stays reserved until a person has checked.
+			// An answer does not name the item that a person marked as placed. The key stays
+			// reserved until a person has checked.
 			p.bought, p.twin = false, 0
 			g.settle(p)
 			g.untwin(p)
@@ -433,8 +429,8 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool { return p.freed })
 }
 
-// claim returns the row's purchase of a claim. It takes the key for the row if the row does
-// not have it.
+// claim returns the row's purchase of a claim. It takes the key for the row if the row does not
+// have it.
 func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	if p := s.purchase(c.Key); p != nil {
 		return p
@@ -477,8 +473,8 @@ func (g *groupWriter) free(s *rowState, p *purchase) {
 	g.untwin(p)
 }
 
-// untwin has the rows that bought the same as p name another row that did, if there is one: p is not
-// bought after all.
+// untwin updates the rows that name p as the other purchase of their key, because p is not bought
+// after all. Each names another row that bought the same, if one exists.
 func (g *groupWriter) untwin(p *purchase) {
 	for _, q := range g.purchases[p.key] {
 		if q == p || q.twin != p.row {
@@ -492,9 +488,10 @@ func (g *groupWriter) untwin(p *purchase) {
 	}
 }
 
-// buy gives a key to the row for ever: the row bought what it stands for. If another row has
-// bought the same, both are named. A company costs nothing, and a person may have named that
-// of the other row: two of them are one too many only if the service answered both.
+// buy gives a key to the row permanently, because the row bought its product. If another row has
+// bought the same, the purchase names it as its twin. A company costs nothing, and a person may
+// have named the company of the other row. Therefore two companies are a double purchase only if
+// the service answered both.
 func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 	p.bought = true
 	g.settle(p)
@@ -505,8 +502,8 @@ func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 	p.twin = other.row
 }
 
-// giveKeys is buy for claims of which the row may not have the keys, as far as the row
-// has bought what they are for.
+// giveKeys calls buy for the claims whose products the row has bought. The row may not have their
+// keys yet.
 func (g *groupWriter) giveKeys(s *rowState, state filing.RowState, claims []Claim) {
 	for _, c := range claims {
 		if !state.HasBought(c.Product) {
@@ -525,8 +522,9 @@ func (g *groupWriter) settle(p *purchase) {
 	}
 }
 
-// rival returns the purchase of another row that has a key: one that was bought and not
-// canceled, and the first of these, or else one that was bought, or is open; nil if there is none.
+// rival returns the purchase of a key by another row, or nil if no other row has the key. It
+// prefers a purchase that was bought and not canceled, and the first of these. Next come a canceled
+// purchase and one that is open.
 func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
 	rank := func(p *purchase) int {
 		switch {
@@ -547,13 +545,13 @@ func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
 	return best
 }
 
-// boughtBesides reports whether another row has bought the same.
+// boughtBesides reports whether another row has bought the same key.
 func (g *groupWriter) boughtBesides(p *purchase) bool {
 	other := g.rival(p.key, p.row)
 	return other != nil && other.bought
 }
 
-// purchase returns the row's purchase of a key; nil if it has none.
+// purchase returns the row's purchase of a key, or nil if it has not claimed the key.
 func (s *rowState) purchase(key filing.Key) *purchase {
 	at := slices.IndexFunc(s.claims, func(p *purchase) bool { return p.key == key && !p.freed })
 	if at < 0 {
@@ -571,7 +569,7 @@ type rowRef struct {
 
 func (s *rowState) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
 
-// seenFrom names the row in a message of a row of batch.
+// seenFrom returns the name of the row for a message of a row of batch.
 func (r rowRef) seenFrom(batch string) string {
 	if r.Batch == batch {
 		return fmt.Sprintf("row %d", r.Number)
@@ -579,7 +577,8 @@ func (r rowRef) seenFrom(batch string) string {
 	return fmt.Sprintf("row %d of batch %s", r.Number, r.Batch)
 }
 
-// claimed returns the products whose keys the row holds and has not bought.
+// claimed returns the products whose keys the row holds and has not bought. For a placed row it
+// includes the bought products.
 func (s *rowState) claimed() []filing.Product {
 	var products []filing.Product
 	for _, p := range s.claims {
@@ -590,9 +589,9 @@ func (s *rowState) claimed() []filing.Product {
 	return products
 }
 
-// inFlight returns the products that the order of a placing row asks for: those whose
-// keys it holds, without what it left out. What a late answer showed as bought since
-// is among them.
+// inFlight returns the products that the order of a placing row asks for. These are the products
+// whose keys it holds, without those left out. They include products that a late answer has shown
+// as bought since.
 func (s *rowState) inFlight() []filing.Product {
 	left := splitProducts(s.dropped)
 	if !s.creating {
@@ -621,7 +620,7 @@ func madeText(made []filing.Purchase) string {
 	}
 	body, err := json.Marshal(made)
 	if err != nil {
-		panic(err) // strings and numbers alone
+		panic(err) // only strings and numbers are encoded
 	}
 	return string(body)
 }
@@ -638,7 +637,8 @@ func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, no
 	}
 }
 
-// errLost is an ErrTransition: another row has the id of the row that was read.
+// errLost is an ErrTransition. It is returned if another row now has the ID of the row that was
+// read.
 var errLost = fmt.Errorf("%w: the row is not the one that was read", ErrTransition)
 
 // deferRow commits a Deferral.
@@ -654,14 +654,14 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 	}
 	if a.Next == filing.Ready && s.blockedOn == blockedOnApproval {
-		return nil // it was sent again meanwhile, and that is not approved
+		return nil // the row was made ready again and is not approved
 	}
 	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) || a.Next == filing.Placed {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}
 	if a.Wait != "" {
 		if p := g.rival(a.Wait, s.id); p == nil || p.bought {
-			return nil // the key is decided meanwhile: the row may try again at once
+			return nil // the key is decided, so the row may try again at once
 		}
 		s.blockedOn = blockedOnKey + string(a.Wait)
 	}
@@ -713,7 +713,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	for _, c := range in.Claims {
 		if p := s.purchase(c.Key); p != nil && p.bought {
-			return Begun{Lost: true}, nil // the row has bought it: the order was made from an older reading
+			return Begun{Lost: true}, nil // already bought by the row: the order is from an older read
 		}
 	}
 	if g.c.schema > g.db.schema {
@@ -759,8 +759,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	return Begun{Try: s.tries}, nil
 }
 
-// exceedsApproval reports whether an order would exceed the approved cost of the row, or may: its cost
-// is not known any more, or none was approved. An approval of a cost that was partly unknown
+// exceedsApproval reports whether an order exceeds, or may exceed, the approved cost of the row. It
+// may if its cost is no longer known or no cost was approved. An approval of a partly unknown cost
 // has no limit.
 func (s *rowState) exceedsApproval(cost money.Cost, tolerance money.Cents) bool {
 	switch {
@@ -790,7 +790,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	g.c.reserved += need
 }
 
-// wants returns the products that the row orders with an intent, after it, and before it.
+// wants returns the products that the row orders with an intent, after it and before it.
 func (s *rowState) wants(in *Intent) string {
 	all := in.Rest
 	if !in.Creating {
@@ -805,9 +805,9 @@ func (s *rowState) wants(in *Intent) string {
 	return filing.JoinProducts(all, ",")
 }
 
-// taken returns the claims that other rows hold, and the subscriptions that other
-// batches have bought, or are about to, and that cover a later year. Two years of one company in one
-// file, or in corrections of it, are both intended.
+// taken returns the claims that other rows hold. It also returns the subscriptions that cover a
+// later year and that other batches have bought or are about to buy. Two years of one company in
+// one file, or in corrections of it, are both intended.
 func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {

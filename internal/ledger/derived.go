@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// derived keeps a value that is computed from the rows, and takes long with many of
-// them, until the next commit.
+// derived caches a value that is computed from the rows until the next commit, because the
+// computation is slow if there are many rows.
 type derived[T any] struct {
-	mu      sync.Mutex
-	version string // of the ledger when the value was computed; "" for none
+	mu sync.Mutex
+	// version is the version of the ledger when the value was computed. Empty until then.
+	version string
 	value   T
 }
 
-// get returns the value as of a control row, or a later one.
+// get returns the value as of a control row or a later one.
 func (d *derived[T]) get(c *control, compute func() (T, error)) (T, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -28,14 +29,14 @@ func (d *derived[T]) get(c *control, compute func() (T, error)) (T, error) {
 	return d.value, nil
 }
 
-// version names a state of the ledger: it differs after each commit, and if the ledger
-// went back in time.
+// version identifies a state of the ledger. It changes with each commit, and if the ledger goes
+// back in time.
 func (c *control) version() string {
 	return fmt.Sprintf("%s %d", c.lineage, c.commits)
 }
 
-// Version names the present state of the ledger: what was computed from its rows is
-// right as long as it is the same.
+// Version identifies the current state of the ledger. A value that was computed from its rows is
+// valid as long as the version stays the same.
 func (l Fleet) Version(ctx context.Context) (string, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {

@@ -13,22 +13,28 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is all that differs between the two databases.
+// dialect has all differences between the two databases.
 type dialect struct {
-	goose     goose.Dialect
-	words     []string // what differs in the schema, as pairs for strings.NewReplacer
-	like      string   // LIKE without regard to case
-	forUpdate string   // locks the control row; SQLite's writers lock the whole file
-	server    string   // which start of the database server this is, and which database
-	together  bool     // a group of records travels in one statement
+	goose goose.Dialect
+	// words are the differences of the schema, as pairs for strings.NewReplacer.
+	words []string
+	// like is the LIKE operator that ignores case.
+	like string
+	// forUpdate locks the control row. It is empty with SQLite, whose writers lock the whole file.
+	forUpdate string
+	// server is an expression that identifies the start of the database server and the database.
+	server string
+	// together reports whether a group of records is sent in one statement.
+	together bool
 }
 
-// Every statement over a group of records is written once, over a table v of them:
-// with {{v}} where v alone is read from, and with {{v,}} before further tables.
-// PostgreSQL is a network away, so it gets the records all at once, as one array per
-// column. SQLite is in the process and gets them one by one through a prepared
-// statement whose arguments stand where the columns of v do: to unpack an array
-// takes several times as long there, and so does an UPDATE from a table.
+// Every statement over a group of records is written once, over a table v of them. {{v}} stands for
+// v alone, and {{v,}} for v before further tables.
+//
+// PostgreSQL is a network away, so it gets all records at once, as one array per column. SQLite is
+// in the process and gets them one by one through a prepared statement whose arguments replace the
+// columns of v. In SQLite, unpacking an array or an UPDATE from a table takes several times as
+// long.
 var (
 	sqlite = dialect{
 		goose:  goose.DialectSQLite3,
@@ -48,7 +54,7 @@ var (
 	}
 )
 
-// expand puts v into a query, its arguments numbered from beyond those before.
+// expand puts v into a query. Its arguments are numbered from before+1.
 func (d dialect) expand(query string, r record, before int) string {
 	if !d.together {
 		text, ok := boundTexts.Load(query)
@@ -68,29 +74,31 @@ func (d dialect) expand(query string, r record, before int) string {
 	return strings.NewReplacer("{{v}}", table+" ", "{{v,}}", table+", ").Replace(query)
 }
 
-// boundTexts are SQLite's texts of the queries, which are few, by the query.
+// boundTexts caches SQLite's texts of the queries, by query. There are few queries.
 var boundTexts sync.Map
 
 var columnOfV = regexp.MustCompile(`\bv\.\w+`)
 
-// bindColumns puts the argument of each field in the place of its column of v, behind
-// a plus that does nothing: where an index has a WHERE of its own, SQLite would compare
-// it with the argument's value, and parse the statement anew for each value.
+// bindColumns replaces each column of v by the argument of its field, behind a plus without effect.
+// If an index has a WHERE, SQLite would otherwise compare it with the argument's value and parse
+// the statement again for each value.
 func bindColumns(query string, r record) string {
 	query = strings.NewReplacer("{{v}}", "", "{{v,}}", "FROM").Replace(query)
 	return columnOfV.ReplaceAllStringFunc(query, func(column string) string {
 		i := slices.IndexFunc(r, func(f field) bool { return "v."+f.name == column })
-		return "+$" + strconv.Itoa(i+1) // $0 fails, for a column that no field has
+		return "+$" + strconv.Itoa(i+1) // $0 fails if no field has the column
 	})
 }
 
-// statements are SQLite's prepared ones, by their text. One is prepared on its
-// second use: the first is within a transaction, which has the only connection.
+// statements are SQLite's prepared statements, by their text. A statement is prepared on its second
+// use, because the first use is within a transaction, which has the only connection.
 type statements struct {
-	mu     sync.Mutex
-	ready  map[string]*sql.Stmt // of the writing connection
+	mu sync.Mutex
+	// ready has the statements of the writing connection.
+	ready  map[string]*sql.Stmt
 	wanted []string
-	reads  map[string]*sql.Stmt // of the reading connections
+	// reads has the statements of the reading connections.
+	reads map[string]*sql.Stmt
 }
 
 // use returns the statement for a transaction.
@@ -129,8 +137,8 @@ func (s *statements) reading(ctx context.Context, db *sql.DB, query string) (*sq
 	return stmt, nil
 }
 
-// prepared reads with queries whose text is one of few: SQLite parses each once for
-// each connection. PostgreSQL's driver does that for all.
+// prepared reads with queries from a small fixed set. SQLite parses each of them once for each
+// connection. PostgreSQL's driver does this for all queries.
 type prepared struct{ *database }
 
 // QueryContext reads with one of the queries.
@@ -145,7 +153,7 @@ func (db prepared) QueryContext(ctx context.Context, query string, args ...any) 
 	return stmt.QueryContext(ctx, args...)
 }
 
-// forget drops the statements of connections that are closed.
+// forget drops the statements of closed connections.
 func (s *statements) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +164,7 @@ func (s *statements) forget() {
 	s.wanted = nil
 }
 
-// prepare makes what was wanted lately, between transactions.
+// prepare prepares the wanted statements, between transactions.
 func (s *statements) prepare(ctx context.Context, db *sql.DB) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +176,8 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) {
 	s.wanted = nil
 }
 
-// queryRow reads one row within a transaction, with a query whose text is one of few:
-// SQLite parses it once.
+// queryRow reads one row within a transaction. The query must be from a small fixed set, because
+// SQLite keeps it prepared.
 func (db *database) queryRow(ctx context.Context, tx *sql.Tx, query string, args ...any) *sql.Row {
 	if !db.dialect.together {
 		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
@@ -179,7 +187,7 @@ func (db *database) queryRow(ctx context.Context, tx *sql.Tx, query string, args
 	return tx.QueryRowContext(ctx, query, args...)
 }
 
-// execOne runs a statement within a transaction, as queryRow does.
+// execOne runs a statement within a transaction. Like queryRow, it keeps the statement prepared.
 func (db *database) execOne(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	if !db.dialect.together {
 		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
@@ -205,7 +213,9 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records 
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the driver would start a goroutine for each record; the group ends soon
+	// With a cancelable context the driver would start a goroutine for each record. The group ends
+	// soon in any case.
+	ctx = context.WithoutCancel(ctx)
 	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
 		args = r.appendValues(args[:0])
@@ -249,9 +259,9 @@ type statement struct {
 	records     []record
 }
 
-// execAll runs statements, of which none may need what another one writes, nor
-// write what another one does. PostgreSQL gets them as one: what a statement
-// costs there is mostly the way to it.
+// execAll runs statements. No statement may depend on the changes of another or write the same
+// data. PostgreSQL gets them as one statement, because most of the cost of a statement is the round
+// trip.
 func (db *database) execAll(ctx context.Context, tx *sql.Tx, all ...statement) error {
 	parts, args, whats := db.combine(all)
 	if len(parts) < 2 {
@@ -269,8 +279,8 @@ func (db *database) execAll(ctx context.Context, tx *sql.Tx, all ...statement) e
 	return wrap(whats, err)
 }
 
-// queryAll reads with statements whose answers have the same shape; PostgreSQL
-// gets them as one.
+// queryAll reads with statements whose results have the same columns. PostgreSQL gets them as one
+// statement.
 func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error,
 	all ...statement) error {
 	parts, args, whats := db.combine(all)
@@ -286,8 +296,8 @@ func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(
 	return wrap(whats, each(rows, err, do))
 }
 
-// combine expands the statements with records for one statement of PostgreSQL. It returns
-// nothing for SQLite, which runs them one by one.
+// combine expands the statements with records for one statement of PostgreSQL. It returns nothing
+// with SQLite, which runs them one by one.
 func (db *database) combine(all []statement) (parts []string, args []any, whats string) {
 	if !db.dialect.together {
 		return nil, nil, ""

@@ -9,9 +9,9 @@ import (
 // Dismissed begins the message of a row that someone dismissed.
 const Dismissed = "dismissed by "
 
-// DismissRows skips the invalid and rejected rows of a batch and of its corrections: no one will correct
-// them. It returns ErrStale if there are not as many as the caller has seen. A
-// correction that is made of one already still takes its place.
+// DismissRows skips the invalid and rejected rows of a batch and of its corrections, because no one
+// will correct them. It returns ErrStale if their number is not the one that the caller has seen. A
+// correction that was already made of such a row still replaces it.
 func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		dismissed := 0
@@ -42,15 +42,15 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 	return wrap("dismiss rows of batch "+batch, err)
 }
 
-// FindPendingCorrection finds the newest batch with a correction of a row that is not approved,
-// or of any row of a batch for the number 0; "" if there is none.
+// FindPendingCorrection finds the newest batch with an unapproved correction of a row. The row
+// number 0 stands for any row of the batch. It returns an empty string if there is none.
 func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
 	return find[string](ctx, l.read, nil, fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch),
 		selectPendingCorrection, of.Batch, of.Number)
 }
 
-// selectPendingCorrection has a CROSS JOIN because SQLite obeys its order, and would read all
-// rows otherwise.
+// selectPendingCorrection has a CROSS JOIN because SQLite keeps its order. Otherwise SQLite would
+// read all rows.
 const selectPendingCorrection = `SELECT b.id FROM batches b CROSS JOIN rows r
 	WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects > 0 AND (r.corrects = $2 OR $2 = 0)
 		AND (b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0 AND r.result <> 'skipped'

@@ -8,21 +8,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Document is a file that the service has for a row's order.
+// Document is a file that the filing service has for a row's order.
 type Document struct {
-	ID      string // doc_<id>; empty where the event did not tell it
-	Type    string // registered_agent for agent mail; an open set
+	// ID has the form doc_<id>. Empty if the event did not name it.
+	ID string
+	// Type is registered_agent for mail to the agent. The set of types is open.
+	Type    string
 	OrderID string
 	Row     int64
 	Batch   string
-	Number  int // the row's number in its sheet
+	// Number is the row's number in its sheet.
+	Number  int
 	Product filing.Product
-	At      time.Time // when the service made it
-	Event   string    // the event that named it
+	// At is the time when the service made the document.
+	At time.Time
+	// Event is the ID of the event that named the document.
+	Event string
 }
 
-// OfBatch streams the documents of a batch, and of what was corrected in it, in the order of
-// its rows.
+// OfBatch streams the documents of a batch and of its corrections, in the order of its rows.
 func (l Documents) OfBatch(ctx context.Context, batch string) iter.Seq2[Document, error] {
 	return l.documents(ctx, `result_rows`, `r.batch = $1`, batch)
 }

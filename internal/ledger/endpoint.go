@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Endpoint is where the service's events arrive. Its signing secret is sealed
+// Endpoint is an address at which the filing service's events arrive. Its signing secret is sealed
 // like a Social Security number and never shown again.
 type Endpoint struct {
-	ID        string    `json:"id"` // the service's, or one of ours where it named none
+	// ID is the ID that the service returned, or a generated one if it returned none.
+	ID        string    `json:"id"`
 	URL       string    `json:"url"`
 	CreatedAt time.Time `json:"createdAt"`
 }
@@ -33,8 +34,7 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	return wrap("save the endpoint "+e.ID, err)
 }
 
-// Delete forgets an endpoint: its secret is not accepted any more. It
-// returns ErrNotFound.
+// Delete deletes an endpoint, whose secret is no longer accepted. It returns ErrNotFound.
 func (l Endpoints) Delete(ctx context.Context, id string) error {
 	return wrap("delete the endpoint "+id,
 		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
@@ -46,9 +46,8 @@ func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
 		`SELECT id, url, created_at FROM endpoints ORDER BY created_at DESC, id`)
 }
 
-// Secrets opens the signing secrets of all endpoints, the newest first.
-// Beside those that it could open it returns ErrSealed where some were sealed
-// under another key.
+// Secrets opens the signing secrets of all endpoints, the newest first. If some were sealed under
+// another key, it returns ErrSealed together with the secrets that it could open.
 func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
 	all, err := list[struct{ ID, Sealed string }](ctx, l.read, "read the endpoints",
 		`SELECT id, sealed FROM endpoints ORDER BY created_at DESC, id`)

@@ -12,8 +12,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Effect is what an entry adds to the available balance. A charge adds nothing: it
-// was subtracted when it was reserved.
+// Effect returns the amount that an entry adds to the available balance. A charge adds nothing,
+// because it was subtracted when it was reserved.
 func (e Entry) Effect() money.Cents {
 	switch e.Kind {
 	case Deposit, Adjustment, Voided:
@@ -24,47 +24,61 @@ func (e Entry) Effect() money.Cents {
 	return 0
 }
 
-// EntryLine is a deposit, an adjustment, or all entries of one order together:
-// however often an order was tried, it is one line, at the time of its last entry.
-// The amounts of the lines add up to the available balance.
+// EntryLine is a deposit, an adjustment, or all entries of one order. An order is one line at the
+// time of its last entry, regardless of how often it was tried. The amounts of the lines add up to
+// the available balance.
 type EntryLine struct {
-	Last     int64     // the id of its newest entry
-	At       time.Time // of the newest
-	Since    time.Time // of the oldest
-	Kind     EntryKind // of an order: Reserve while money is reserved for it, else Posted or Voided
-	Row      int64     // 0 for a deposit or an adjustment
-	Batch    string
-	File     string // of the batch
-	Number   int
-	Note     string
-	Count    int // of entries
+	// Last is the ID of the newest entry.
+	Last int64
+	// At is the time of the newest entry, and Since is the time of the oldest.
+	At    time.Time
+	Since time.Time
+	// Kind of an order is Reserve while money is reserved for it, and Posted or Voided afterwards.
+	Kind EntryKind
+	// Row is zero if the line is a deposit or an adjustment.
+	Row   int64
+	Batch string
+	// File is the file name of the batch.
+	File   string
+	Number int
+	Note   string
+	// Count is the number of entries.
+	Count    int
 	Charged  money.Cents
 	Reserved money.Cents
-	Amount   money.Cents // what it adds to the available balance
-	Balance  money.Cents // what is available after it
+	// Amount is the amount that the line adds to the available balance.
+	Amount money.Cents
+	// Balance is the available balance after the line.
+	Balance money.Cents
 }
 
 // LineQuery selects lines. The zero value selects all.
 type LineQuery struct {
-	From, To time.Time   // To is not included; zero for no bound
-	Kinds    []EntryKind // nil for all
-	Batch    string
-	Search   string // in the cells of the row or the note; or the id of its company or one of its orders
-	Before   int64  // only older lines than this one
-	Limit    int    // 0 for all
-	Oldest   bool   // the oldest first
+	// From and To bound the time. To is not included. A zero time is no bound.
+	From, To time.Time
+	// Kinds selects lines by their kind. Nil selects all kinds.
+	Kinds []EntryKind
+	Batch string
+	// Search is a text in the cells of the row or in the note, or the exact ID of the row's company
+	// or of one of its orders.
+	Search string
+	// Before selects the lines that are older than this one. Zero selects all.
+	Before int64
+	// Limit is the maximum number of lines. Zero means no limit.
+	Limit int
+	// Oldest puts the oldest line first.
+	Oldest bool
 }
 
-// LineSums are the sums over all lines that a query selects, whatever its Before
-// and Limit.
+// LineSums are the sums over all lines that a query selects, regardless of its Before and Limit.
 type LineSums struct {
 	Lines                     int
 	Charged, Reserved, Amount money.Cents
 }
 
-// selectLines has one record for each line, with the balance after it. The balance
-// is summed over all lines, before any is left out. selectSums leaves the balance out,
-// for which all lines would have to be sorted.
+// selectLines has one record for each line, with the balance after it. The balance is summed over
+// all lines before any is left out. selectSums leaves the balance out, because it would require
+// sorting all lines.
 const (
 	selectLines = beginLines + `CAST(SUM(amount) OVER (ORDER BY last) AS BIGINT) AS balance FROM lines)
 	`
@@ -87,7 +101,7 @@ const beginLines = `WITH lines AS (
 		SELECT lines.*, CASE WHEN plain <> '' THEN plain WHEN reserved <> 0 THEN 'reserve'
 				WHEN charged <> 0 THEN 'post' ELSE 'void' END AS kind, `
 
-// condition is the query without Before and Limit.
+// condition returns the WHERE condition of the query and its arguments, without Before and Limit.
 func (q *LineQuery) condition(d dialect) (string, []any) {
 	where, args := []string{`TRUE`}, []any{}
 	argument := func(v any) string {
@@ -119,7 +133,7 @@ func (q *LineQuery) condition(d dialect) (string, []any) {
 
 const fromRunning = ` FROM running e LEFT JOIN rows r ON r.id = e.row LEFT JOIN batches b ON b.id = r.batch WHERE `
 
-// Lines streams the selected lines, the newest first unless the query says Oldest.
+// Lines streams the selected lines, the newest first unless Oldest is set.
 func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, error] {
 	return func(yield func(EntryLine, error) bool) {
 		where, args := q.condition(l.dialect)

@@ -20,35 +20,47 @@ import (
 // EventState is the state of an event.
 type EventState string
 
-// The states of an event. One is new until Events.Apply has looked at it, and an
-// unknown one becomes new again when a row turns out to own its order: so it
-// does not matter whether the event or the order's own answer comes first.
+// The states of an event. An event is new until Events.Apply has processed it. An unknown event
+// becomes new again when a row turns out to own its order, so the event and the order's answer may
+// arrive in either order.
 const (
-	EventNew        EventState = "new"     // stored, and not yet looked at
-	EventApplied    EventState = "applied" // it moved a filing, or brought a document
-	EventStale      EventState = "stale"   // its filing was further already: it moved nothing
-	EventUnknown    EventState = "unknown" // of an order that the ledger does not know: kept as evidence
-	EventIgnored    EventState = "ignored" // of a type, or without an order, that moves nothing here
-	EventUnreadable EventState = "garbled" // signed by the service, and no event: kept as it came
+	// EventNew means that the event is stored and not processed yet.
+	EventNew EventState = "new"
+	// EventApplied means that the event moved a filing or brought a document.
+	EventApplied EventState = "applied"
+	// EventStale means that the event moved nothing, because its filing was already further.
+	EventStale EventState = "stale"
+	// EventUnknown means that the ledger does not know the event's order. The event is kept as
+	// evidence.
+	EventUnknown EventState = "unknown"
+	// EventIgnored means that the event has no effect because of its type or because it names no
+	// order.
+	EventIgnored EventState = "ignored"
+	// EventUnreadable means that the service signed a body that is not an event. The body is kept
+	// as received.
+	EventUnreadable EventState = "garbled"
 )
 
 // Event is an event as it was received.
 type Event struct {
 	filing.Event
-	Seq        int64 // order of arrival
+	// Seq is the position in the order of arrival.
+	Seq        int64
 	Body       []byte
 	ReceivedAt time.Time
 	State      EventState
-	Row        int64  // the row whose order it is of; 0 for none
-	Note       string // why, where the state does not say it all
+	// Row is the row that owns the event's order, zero if unknown.
+	Row int64
+	// Note is the reason of the state if the state alone does not explain it.
+	Note string
 }
 
-// made returns when the event was made, as it says, or else when it arrived.
+// made returns the creation time in the event, or else the time of arrival.
 func (e Event) made() int64 { return cmp.Or(toMillis(e.CreatedAt), toMillis(e.ReceivedAt)) }
 
-// at returns when the state that the event reports began. An event from further
-// ahead than clocks differ counts from its arrival: it would outrank every
-// later event of its order.
+// at returns when the state that the event reports began. If the event is dated further in the
+// future than clocks differ, it returns the time of arrival, because the event would otherwise
+// outrank every later event of its order.
 func (e Event) at() int64 {
 	if came := toMillis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
 		return came
@@ -56,14 +68,13 @@ func (e Event) at() int64 {
 	return e.made()
 }
 
-// Keep stores an event once. It is durable when Keep returns; fresh
-// is false where the event was there already.
+// Keep stores an event once. The event is durable when Keep returns. Fresh is false if the event
+// was already stored.
 func (l Events) Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
 	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
 }
 
-// KeepUnreadable stores a signed body that is no event, under the hash of the
-// body.
+// KeepUnreadable stores a signed body that is not an event, under the hash of the body.
 func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
 	return l.keep(ctx, Event{
@@ -75,7 +86,7 @@ func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fr
 }
 
 func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
-	e.ID = storable(e.ID) // as the database has it: the event may come again
+	e.ID = storable(e.ID) // as the database stores it, because the event may come again
 	t := &transition{event: &e}
 	if err := db.submit(ctx, t); err != nil {
 		return false, fmt.Errorf("save the event %s: %w", e.ID, err)
@@ -92,13 +103,13 @@ const (
 			v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id,
 			v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note
 		{{v}} WHERE TRUE ON CONFLICT (id) DO NOTHING`
-	// A row that has just got its orders takes the earlier events of them.
+	// reopenEvents makes the earlier events of a row's new orders new again.
 	reopenEvents = `UPDATE events SET state = 'new' {{v}}
 		WHERE events.state = 'unknown' AND events.order_id = v.order_id`
 )
 
-// keep adds an event to the group, unless it is there already. What looks like a
-// Social Security number in what the service says is not kept.
+// keep adds an event to the group, unless it is already stored. It hides texts of the service that
+// look like a Social Security number.
 func (g *groupWriter) keep(e *Event) (fresh bool) {
 	if g.knownEvents[e.ID] {
 		return false
@@ -133,7 +144,7 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 
 const base64Body = "base64:"
 
-// bodyText keeps a body as it came; one that is no text, in base 64.
+// bodyText returns a body as received, or in base64 if it is not text.
 func bodyText(body []byte) string {
 	if utf8.Valid(body) && !strings.Contains(string(body), "\x00") && !strings.HasPrefix(string(body), base64Body) {
 		return string(body)
@@ -176,13 +187,13 @@ func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 			ORDER BY e.seq`, row)
 }
 
-// List lists the newest events of a state, or of all for "".
+// List lists the newest events of a state. An empty state selects all events.
 func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event, error) {
 	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
-// UnknownEvents lists the orphan events of these orders, the newest first for
-// each, without the bodies.
+// UnknownEvents lists the orphan events of these orders without their bodies, for each order the
+// newest first.
 func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
@@ -196,11 +207,11 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 	return events, nil
 }
 
-// maxApplied is how many events one transaction applies.
+// maxApplied limits the events that one transaction applies.
 const maxApplied = 500
 
-// Apply applies a group of new events and takes renewals over; done is how many
-// there were. Several processes may call it at once.
+// Apply applies a group of new events and takes over renewals. Done is the number of both. Several
+// processes may call it at once.
 func (l Events) Apply(ctx context.Context) (done int, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
@@ -227,7 +238,7 @@ func (l Events) Apply(ctx context.Context) (done int, err error) {
 	return done, wrap("apply events", err)
 }
 
-// applyGroup applies one group of new events, or the one event seq.
+// applyGroup applies one group of new events, or only the event seq if seq is not zero.
 func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err error) {
 	err = db.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
 		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).apply(seq)
@@ -236,9 +247,8 @@ func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err er
 	return done, err
 }
 
-// applyApart applies the events of a failed group one by one. One that fails
-// again is ignored from then on: it is kept as it came, with the reason beside
-// it.
+// applyApart applies the events of a failed group one by one. An event that fails again is ignored
+// from then on. It is kept as received, with the reason in its note.
 func (db *database) applyApart(ctx context.Context) (done int, err error) {
 	events, err := db.events(ctx, db.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
 	if err != nil {
@@ -250,7 +260,7 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 			if failed == nil {
 				break
 			}
-			// A database that is away is not the event's fault.
+			// An unreachable database is not the event's fault.
 			if err := db.read.PingContext(ctx); err != nil {
 				return done, errors.Join(failed, err)
 			}
@@ -268,8 +278,8 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// applier applies one group of events. The control row is locked meanwhile: no
-// row can get its orders between the query for them and the commit.
+// applier applies one group of events while the control row is locked, so no row can get its orders
+// between the query for them and the commit.
 type applier struct {
 	db  *database
 	ctx context.Context
@@ -281,8 +291,8 @@ type applier struct {
 	states    []record
 }
 
-// reportedItem is an item with its last reported state. An order is an item of several
-// rows if later ones found it bought.
+// reportedItem is an item with its last reported state. An order is an item of several rows if
+// later ones found it bought.
 type reportedItem struct {
 	id, row      int64
 	status, date string
@@ -290,9 +300,11 @@ type reportedItem struct {
 	note         string
 	at           int64
 	subscription string
-	subscribed   int64 // when that was last reported
-	changed      bool
-	touched      bool // a document arrived
+	// subscribed is the time of the last report about the subscription.
+	subscribed int64
+	changed    bool
+	// touched reports whether a document arrived.
+	touched bool
 }
 
 func (a *applier) apply(seq int64) (int, error) {
@@ -324,8 +336,8 @@ func (a *applier) apply(seq int64) (int, error) {
 	return len(events), a.write()
 }
 
-// nameItems gives their order ids to placed items without one, whose purchases the
-// events name. Earlier events of these orders become new again.
+// nameItems sets the order IDs of placed items without one, if the events name their purchases.
+// Earlier events of these orders become new again.
 func (a *applier) nameItems(events []Event) error {
 	var named []record
 	for _, e := range events {
@@ -347,8 +359,8 @@ func (a *applier) nameItems(events []Event) error {
 	})
 }
 
-// purchase returns the key of what the event's order bought, if it is a purchase
-// that is made once and the event names all of it; else an empty key.
+// purchase returns the key of the purchase that the event's order made. It returns an empty key
+// unless the purchase is made only once and the event names all of it.
 func (e Event) purchase() filing.Key {
 	o := filing.Order{CompanyID: e.CompanyID, FilingState: e.FilingState}
 	product, _ := e.Product()
@@ -395,7 +407,7 @@ func (a *applier) readItems(events []Event) error {
 	return wrap("read the orders of events", err)
 }
 
-// look decides what an event changes.
+// look applies an event to the items of its order and returns the event's new state and note.
 func (a *applier) look(e Event) (EventState, string) {
 	items := a.items[e.OrderID]
 	switch {
@@ -438,8 +450,8 @@ func (a *applier) look(e Event) (EventState, string) {
 	return EventApplied, ""
 }
 
-// subscribe takes over what an event says of the order's subscription, unless
-// something newer is known.
+// subscribe takes over the subscription status of an event, unless a newer one is known. It reports
+// whether it did.
 func (t *reportedItem) subscribe(e Event) bool {
 	if e.SubscriptionStatus == "" || e.at() < t.subscribed {
 		return false
@@ -448,8 +460,8 @@ func (t *reportedItem) subscribe(e Event) bool {
 	return true
 }
 
-// move takes an event's news over, unless newer are known. A filing that was
-// filed stays so. Of two events of one moment the one further on counts.
+// move takes over the status of an event, unless a newer one is known. A filed filing stays filed.
+// Of two events with the same time the more advanced status counts.
 func (t *reportedItem) move(e Event) bool {
 	at := e.at()
 	filed, was := e.FilingStatus == filing.FiledStatus, t.status == filing.FiledStatus
@@ -473,9 +485,8 @@ func (t *reportedItem) move(e Event) bool {
 	return true
 }
 
-// progress ranks the statuses that are known; others stand in between, for the
-// set is open. Source: spec section 3. Assumption: transitions that its table does
-// not list are not shown.
+// progress ranks the known statuses. Other statuses are in between, because the set is open.
+// Source: spec section 3. Assumption: transitions that its table does not list are not shown.
 func progress(status string) int {
 	switch status {
 	case "":
