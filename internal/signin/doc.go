@@ -1,5 +1,5 @@
-// Package signin proves a person's identity by OpenID Connect and passkeys.
+// Package signin verifies a person's identity with OpenID Connect and passkeys.
 //
-// It implements the protocols and stores nothing: state between two requests is
-// returned as text, for the caller to keep.
+// It implements the protocols and stores nothing. It returns the state between two requests as text
+// that the caller stores.
 package signin

@@ -14,41 +14,43 @@ import (
 
 // Errors of passkeys.
 var (
-	// ErrPasskey is returned for a passkey that proves nothing.
+	// ErrPasskey means that the passkey could not be verified.
 	ErrPasskey = errors.New("the passkey was not accepted")
-	// ErrCloned is returned for a passkey whose signature counter went back:
-	// there may be a copy of it.
+	// ErrCloned means that the signature counter of a passkey went back, so there may be a copy of
+	// it.
 	ErrCloned = errors.New("the passkey may have been copied")
-	// ErrNoPasskeys is returned for an address at which browsers have no passkeys: one
-	// of a machine, or one without encryption.
+	// ErrNoPasskeys means that browsers have no passkeys for an address, because it has no host
+	// name or is not encrypted.
 	ErrNoPasskeys = errors.New("passkeys need an https address with a name, or http://localhost")
 )
 
-// Passkeys registers and checks the passkeys of one site.
+// Passkeys registers and verifies the passkeys of one site.
 type Passkeys struct{ rp *webauthn.WebAuthn }
 
-// Owner is whose passkeys are meant.
+// Owner is the owner of passkeys.
 type Owner struct {
-	ID       string // is not shown; an authenticator keeps it beside the key
-	Name     string
-	Passkeys []string // as they were kept
+	// ID is not shown. An authenticator stores it beside the key.
+	ID   string
+	Name string
+	// Passkeys are the Data of the stored passkeys.
+	Passkeys []string
 }
 
-// Passkey is a public key as it is kept.
+// Passkey is a public key in the form in which callers store it.
 type Passkey struct {
-	Credential string // its id
+	// Credential is the ID of the passkey.
+	Credential string
 	Data       string
 }
 
-// Challenge is a challenge for a browser, and the state to store until it
-// answers.
+// Challenge is a challenge for a browser and the state to store until the browser answers.
 type Challenge struct {
 	Options json.RawMessage
 	State   string
 }
 
-// NewPasskeys makes those of the site that people reach at an address. Passkeys
-// belong to its host name. It returns ErrNoPasskeys.
+// NewPasskeys returns the passkeys of the site at an address. Passkeys belong to its host name.
+// NewPasskeys returns ErrNoPasskeys.
 func NewPasskeys(address *url.URL) (*Passkeys, error) {
 	if address == nil {
 		return nil, ErrNoPasskeys
@@ -68,7 +70,7 @@ func NewPasskeys(address *url.URL) (*Passkeys, error) {
 	return &Passkeys{rp}, nil
 }
 
-// user is an owner as the library wants it.
+// user adapts an owner to the library.
 type user struct {
 	Owner
 	keys []webauthn.Credential
@@ -106,8 +108,8 @@ func challenge(options any, state *webauthn.SessionData, err error) (Challenge, 
 	return Challenge{Options: shown, State: string(kept)}, nil
 }
 
-// BeginEnrollment challenges a browser to make a passkey that signs in without a name
-// and verifies its user. Those that the owner has are left out.
+// BeginEnrollment challenges a browser to create a passkey that signs in without a name and
+// verifies its user. The challenge excludes the owner's existing passkeys.
 func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
 	u, err := userOf(o)
 	if err != nil {
@@ -120,7 +122,7 @@ func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
 		})))
 }
 
-// FinishEnrollment checks the browser's answer. It returns ErrPasskey.
+// FinishEnrollment verifies the browser's answer. It returns ErrPasskey.
 func (p *Passkeys) FinishEnrollment(o Owner, state, answer string) (Passkey, error) {
 	u, err := userOf(o)
 	if err != nil {
@@ -141,14 +143,14 @@ func (p *Passkeys) FinishEnrollment(o Owner, state, answer string) (Passkey, err
 	return passkeyOf(key)
 }
 
-// BeginSignIn challenges a browser to sign in with any passkey of its user. The
-// authenticator has to verify the user.
+// BeginSignIn challenges a browser to sign in with any passkey of its user. The authenticator must
+// verify the user.
 func (p *Passkeys) BeginSignIn() (Challenge, error) {
 	return challenge(p.rp.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired)))
 }
 
-// FinishSignIn finds out whose passkey has answered. owner finds the owner of a
-// credential id, with the passkey of that id. It returns ErrPasskey and
+// FinishSignIn verifies the browser's answer and returns the passkey that it used. owner returns
+// the owner of a credential ID, with the passkey of that ID. FinishSignIn returns ErrPasskey and
 // ErrCloned.
 func (p *Passkeys) FinishSignIn(state, answer string, owner func(credential string) (Owner, error)) (Passkey, error) {
 	kept, err := session(state)
@@ -202,7 +204,7 @@ func session(state string) (webauthn.SessionData, error) {
 	return kept, nil
 }
 
-// refused keeps the library's reason for the log.
+// refused wraps the library's reason for the log.
 func refused(err error) error {
 	var detailed *protocol.Error
 	if errors.As(err, &detailed) && detailed.DevInfo != "" {

@@ -21,59 +21,64 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// Errors of a sign-in by a provider. Their details are for the log: they may
-// repeat what the provider said.
+// The errors of a sign-in with a provider. Their details are only for the log, because they may
+// contain text from the provider.
 var (
-	// ErrProviderAway is returned where the provider cannot be reached, or answers
-	// with something else than OpenID Connect.
+	// ErrProviderAway means that the provider cannot be reached, or that its answer is not OpenID
+	// Connect.
 	ErrProviderAway = errors.New("the sign-in provider cannot be reached")
-	// ErrProviderRefused is returned where the provider did not let the person
-	// in, or the person gave up.
+	// ErrProviderRefused means that the provider did not sign the person in, or that the person
+	// canceled.
 	ErrProviderRefused = errors.New("the sign-in provider did not sign the person in")
-	// ErrUntrusted is returned for an answer that proves nothing: a token that is
-	// not the provider's, not for us, not of this sign-in, or not of now.
+	// ErrUntrusted means that an answer proves nothing. Its token has another issuer, another
+	// recipient or another sign-in, or is not valid now.
 	ErrUntrusted = errors.New("the answer of the sign-in provider is not valid")
 )
 
-// ProviderConfig is how a provider knows us, and what its groups may do here.
+// ProviderConfig has our registration with a provider and the roles of its groups.
 type ProviderConfig struct {
-	Issuer       string
-	ClientID     string
-	ClientSecret string // empty for a public client
-	Redirect     string // where the provider sends people back to, exactly
-	Scopes       []string
-	GroupsClaim  string // a name, or names with dots between them: realm_access.roles
-	Roles        GroupRoles
-	Client       *http.Client     // nil for one with bounds
-	Now          func() time.Time // nil for the wall's clock
+	Issuer   string
+	ClientID string
+	// ClientSecret is empty if the client is public.
+	ClientSecret string
+	// Redirect is the exact address to which the provider redirects.
+	Redirect string
+	Scopes   []string
+	// GroupsClaim is a name, or a path of names with dots such as realm_access.roles.
+	GroupsClaim string
+	Roles       GroupRoles
+	// Client is optional. The default has a timeout.
+	Client *http.Client
+	// Now is the clock. The default is time.Now.
+	Now func() time.Time
 }
 
-// Provider signs people in by OpenID Connect: the authorization code flow with
-// PKCE. What the provider offers is asked when it is needed, and again now and
-// then: this site starts without it, and a key that the provider has retired
-// counts no longer than that.
+// Provider signs people in with OpenID Connect, using the authorization code flow with PKCE. It
+// loads the provider's configuration on demand and repeats that regularly. The site can therefore
+// start without the provider, and a key that the provider has retired is soon rejected.
 type Provider struct {
 	c      ProviderConfig
 	client *http.Client
 
-	mu     sync.Mutex // guards what follows, also while the provider is asked
+	// mu guards the fields below. It is also held during the request of the configuration.
+	mu     sync.Mutex
 	known  *discovery
 	failed error
-	next   time.Time // when to ask again
+	// next is when to load the configuration again.
+	next time.Time
 }
 
-// How often the provider is asked what it offers, and how long after it could
-// not be reached.
+// The intervals of requests for the provider's configuration. retryAfter applies after a failure.
 const (
 	askEvery   = 10 * time.Minute
 	retryAfter = 5 * time.Second
-	// leeway is how far the provider's clock may be off.
+	// leeway is the allowed difference of the provider's clock.
 	leeway = 2 * time.Minute
-	// maxAnswer bounds what the provider may send.
+	// maxAnswer limits the size of the provider's answers, in bytes.
 	maxAnswer = 1 << 20
 )
 
-// discovery is what a provider offers.
+// discovery is a provider's configuration.
 type discovery struct {
 	provider *oidc.Provider
 	config   oauth2.Config
@@ -85,7 +90,7 @@ type discovery struct {
 	NamesItself bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// NewProvider makes one. It asks nothing.
+// NewProvider returns a provider. It sends no request.
 func NewProvider(c ProviderConfig) *Provider {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -102,15 +107,15 @@ func NewProvider(c ProviderConfig) *Provider {
 	}
 	client.Timeout = cmp.Or(client.Timeout, 10*time.Second)
 	client.Transport = bounded{cmp.Or(client.Transport, http.DefaultTransport)}
-	// Codes and secrets go to the addresses that the provider has named, and no further.
+	// Codes and secrets are sent only to the addresses that the provider has named.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Provider{c: c, client: client}
 }
 
-// Issuer is the provider's name.
+// Issuer returns the issuer of the provider.
 func (p *Provider) Issuer() string { return p.c.Issuer }
 
-// Host is the provider's name for people.
+// Host returns the name of the provider for display.
 func (p *Provider) Host() string {
 	u, err := url.Parse(p.c.Issuer)
 	if err != nil || u.Host == "" {
@@ -119,7 +124,7 @@ func (p *Provider) Host() string {
 	return u.Host
 }
 
-// bounded ends answers that are too long.
+// bounded cuts off answers that are too long.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -133,19 +138,17 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Reach asks the provider what it offers, unless that is known. It returns
-// ErrProviderAway.
+// Reach loads the provider's configuration unless it is known. It returns ErrProviderAway.
 func (p *Provider) Reach(ctx context.Context) error {
 	_, err := p.discover(ctx)
 	return err
 }
 
-// Away is why the provider could not be reached when it was asked last; nil where
-// it was, or was never asked. It waits for nothing, and has the provider asked
-// again when it is time.
+// Away returns why the last request of the provider's configuration failed. It is nil if the
+// request succeeded or none was sent. Away does not wait. It starts a new request if one is due.
 func (p *Provider) Away() error {
 	if !p.mu.TryLock() {
-		return nil // it is being asked
+		return nil // a request is in flight
 	}
 	defer p.mu.Unlock()
 	if !p.c.Now().Before(p.next) {
@@ -154,8 +157,8 @@ func (p *Provider) Away() error {
 	return p.failed
 }
 
-// discover asks the provider, unless that was done lately. It finishes even if the
-// caller leaves, because others wait for the answer.
+// discover loads the provider's configuration unless it was loaded recently. It finishes even if
+// the caller leaves, because others wait for the answer.
 func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,8 +197,8 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 			}
 		}
 	}
-	// A code works once, so the way in which the provider wants the secret cannot
-	// be found by trying.
+	// A code works only once, so the authentication method for the secret cannot be found by
+	// trying.
 	end.AuthStyle = oauth2.AuthStyleInHeader
 	if p.c.ClientSecret == "" || len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
@@ -210,8 +213,7 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	return d, nil
 }
 
-// permits refuses addresses that are not encrypted, except for a provider on
-// this machine.
+// permits rejects addresses that are not encrypted, except for a provider on this machine.
 func (p *Provider) permits(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -233,7 +235,7 @@ type Ceremony struct {
 	State, Nonce, Verifier string
 }
 
-// Begin makes the address to send the browser to. It returns ErrProviderAway.
+// Begin returns the address to which to send the browser. It returns ErrProviderAway.
 func (p *Provider) Begin(ctx context.Context) (Ceremony, string, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
@@ -243,16 +245,18 @@ func (p *Provider) Begin(ctx context.Context) (Ceremony, string, error) {
 	return c, d.config.AuthCodeURL(c.State, oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)), nil
 }
 
-// Person is whom a provider vouches for.
+// Person is the person that a provider has identified.
 type Person struct {
 	Issuer, Subject string
-	Names           []string // the best first; the address only where it is verified
-	Groups          []string
-	Roles           []string // what the groups may do here
-	IDToken         string
+	// Names has the best name first. It includes the email address only if it is verified.
+	Names  []string
+	Groups []string
+	// Roles are the roles of the groups on this site.
+	Roles   []string
+	IDToken string
 }
 
-// claims are what a token says of a person.
+// claims are the claims about a person in a token.
 type claims struct {
 	Subject           string `json:"sub"`
 	AuthorizedParty   string `json:"azp"`
@@ -262,7 +266,7 @@ type claims struct {
 	Name              string `json:"name"`
 }
 
-// verity is true as JSON or, as some providers write it, as text.
+// verity is true as a JSON boolean or, as some providers write it, as text.
 type verity bool
 
 func (v *verity) UnmarshalJSON(b []byte) error {
@@ -270,8 +274,8 @@ func (v *verity) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Finish completes a sign-in with the parameters that the browser brought from
-// the provider. It returns ErrProviderAway, ErrProviderRefused and ErrUntrusted.
+// Finish completes a sign-in with the parameters of the provider's redirect. It returns
+// ErrProviderAway, ErrProviderRefused and ErrUntrusted.
 func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (Person, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
@@ -325,8 +329,7 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 	}, nil
 }
 
-// checkAnswer checks the parameters that the browser brought, before the code
-// among them is used.
+// checkAnswer checks the parameters of the redirect before their code is used.
 func (p *Provider) checkAnswer(d *discovery, c Ceremony, answer url.Values) error {
 	for name, values := range answer {
 		if len(values) > 1 {
@@ -349,8 +352,7 @@ func (p *Provider) checkAnswer(d *discovery, c Ceremony, answer url.Values) erro
 	return nil
 }
 
-// loadUserInfo asks the provider for the claims of a subject that are not in the
-// ID token.
+// loadUserInfo requests the claims of a subject that are not in the ID token.
 func loadUserInfo(ctx context.Context, d *discovery, tokens *oauth2.Token,
 	subject string) (extra claims, all map[string]any, err error) {
 	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
@@ -366,12 +368,12 @@ func loadUserInfo(ctx context.Context, d *discovery, tokens *oauth2.Token,
 	return extra, all, nil
 }
 
-// algorithms are the accepted signatures of ID tokens: all use a public key, so
-// that only the provider can have made a token.
+// algorithms are the accepted signatures of ID tokens. All of them use a public key, so that only
+// the provider can have made a token.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256,
 	oidc.ES384, oidc.ES512, oidc.EdDSA}
 
-// verify checks all that OpenID Connect Core 3.1.3.7 asks for.
+// verify performs all checks of OpenID Connect Core 3.1.3.7.
 func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony,
 	raw, access string) (*oidc.IDToken, claims, error) {
 	var said claims
@@ -407,8 +409,8 @@ func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony,
 	return token, said, nil
 }
 
-// names lists the names of a person. An email address counts only if the provider
-// has verified it: others could be claimed by anyone.
+// names lists the names of a person. It includes an email address only if the provider has verified
+// it, because anyone could claim another one.
 func names(c claims) []string {
 	var all []string
 	if c.EmailVerified {
@@ -418,7 +420,7 @@ func names(c claims) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return strings.TrimSpace(name) == "" })
 }
 
-// groups are those of the claim that names them, and whether it is there.
+// groups returns the groups of the configured claim and whether the claim exists.
 func (p *Provider) groups(said map[string]any) ([]string, bool) {
 	value, there := said[p.c.GroupsClaim]
 	if !there {
@@ -445,8 +447,8 @@ func (p *Provider) groups(said map[string]any) ([]string, bool) {
 	return nil, false
 }
 
-// SignOut makes the address at which the provider ends its own session, and sends
-// the browser back; it is empty where the provider has none, or is away.
+// SignOut returns the address at which the provider ends its own session and redirects the browser
+// back. It is empty if the provider has no such address or cannot be reached.
 func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
 	d, err := p.discover(ctx)
 	if err != nil || d.EndSession == "" {

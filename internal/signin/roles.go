@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// GroupRole says that a group of the provider has a role here.
+// GroupRole assigns a role to a group of the provider.
 type GroupRole struct{ Group, Role string }
 
-// GroupRoles say what the groups may do. A group that is not among them may do
-// nothing.
+// GroupRoles assigns roles to groups. Any other group has no role.
 type GroupRoles []GroupRole
 
-// ParseGroupRoles reads pairs such as "filing-approvers=approver, filing-ops=operator".
-// Groups with commas in their names are parted by semicolons or line breaks.
+// ParseGroupRoles parses pairs such as "filing-approvers=approver, filing-ops=operator". Groups
+// with commas in their names are separated by semicolons or line breaks.
 func ParseGroupRoles(text string, roles []string) (GroupRoles, error) {
 	parted := func(r rune) bool { return r == ',' }
 	if strings.ContainsAny(text, ";\n") {
@@ -38,7 +37,7 @@ func ParseGroupRoles(text string, roles []string) (GroupRoles, error) {
 	return all, nil
 }
 
-// Of returns the roles of a person in these groups, each once.
+// Of returns the distinct roles of a person in these groups.
 func (r GroupRoles) Of(groups []string) []string {
 	var all []string
 	for _, g := range r {

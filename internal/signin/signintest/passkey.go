@@ -8,9 +8,8 @@ import "github.com/descope/virtualwebauthn"
 // Source: RFC 8152 section 13.1.1, "leading zero octets MUST be preserved".
 const sizeOfKey = 77
 
-// NewPasskey returns the key of a new passkey. virtualwebauthn drops the leading
-// zeros of a coordinate, which no real authenticator does, in one key of 128: such
-// a key is made again.
+// NewPasskey returns the key of a new passkey. In one of 128 keys, virtualwebauthn drops the
+// leading zeros of a coordinate, which no real authenticator does. NewPasskey replaces such a key.
 func NewPasskey() virtualwebauthn.Credential {
 	for {
 		c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)

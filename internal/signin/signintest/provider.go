@@ -1,5 +1,5 @@
-// Package signintest is an OpenID provider for tests. It tells the truth until it
-// is told to lie.
+// Package signintest has an OpenID provider for tests. Its answers are correct unless Lie changes
+// them.
 package signintest
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// How a client is known to the provider.
+// The credentials of the client.
 const (
 	ClientID     = "bulkfiling"
 	ClientSecret = "a secret of the client"
 )
 
-// Provider is one that signs in whom it is told, without asking.
+// Provider signs in the person that Person sets, without a prompt.
 type Provider struct {
 	*httptest.Server
 
@@ -35,21 +35,26 @@ type Provider struct {
 	keys   []jose.JSONWebKey
 	codes  map[string]grant
 	person map[string]any
-	asked  []url.Values // of the authorization endpoint
-	ended  []url.Values // of the end-session endpoint
+	// asked are the requests of the authorization endpoint.
+	asked []url.Values
+	// ended are the requests of the end-session endpoint.
+	ended []url.Values
 }
 
-// Lies are what the provider does otherwise than it should. Nil fields lie about
-// nothing.
+// Lies changes the answers of the provider. A nil field changes nothing.
 type Lies struct {
 	Discovery func(map[string]any)
-	Answer    func(url.Values)     // of the authorization endpoint
-	Claims    func(map[string]any) // of the ID token
-	Sign      func(payload []byte, key jose.JSONWebKey) string
-	Tokens    func(map[string]any) // the answer of the token endpoint
-	UserInfo  func(map[string]any)
-	Keys      func([]jose.JSONWebKey) []jose.JSONWebKey
-	NoPKCE    bool // the verifier is not looked at
+	// Answer changes the answer of the authorization endpoint.
+	Answer func(url.Values)
+	// Claims changes the ID token.
+	Claims func(map[string]any)
+	Sign   func(payload []byte, key jose.JSONWebKey) string
+	// Tokens changes the answer of the token endpoint.
+	Tokens   func(map[string]any)
+	UserInfo func(map[string]any)
+	Keys     func([]jose.JSONWebKey) []jose.JSONWebKey
+	// NoPKCE ignores the verifier.
+	NoPKCE bool
 }
 
 type grant struct {
@@ -78,21 +83,21 @@ func New(t *testing.T) *Provider {
 	return p
 }
 
-// Lie makes the provider lie from now on, and forgets earlier lies.
+// Lie changes the later answers of the provider. It replaces earlier lies.
 func (p *Provider) Lie(l Lies) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lies = l
 }
 
-// Person says who sits in front of the provider from now on, by the claims.
+// Person sets the claims of the person who signs in.
 func (p *Provider) Person(claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.person = maps.Clone(claims)
 }
 
-// firstKey is that of all providers until they rotate: keys take long to make.
+// firstKey is the key of all providers until they rotate it, because creating a key takes long.
 var firstKey = sync.OnceValue(newKey)
 
 func newKey() jose.JSONWebKey {
@@ -111,14 +116,14 @@ func (p *Provider) Rotate() {
 	p.keys = []jose.JSONWebKey{key}
 }
 
-// Asked are the requests for a sign-in, the last one last.
+// Asked returns the sign-in requests, the latest last.
 func (p *Provider) Asked() []url.Values {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked
 }
 
-// Ended are the requests to end a session.
+// Ended returns the requests to end a session.
 func (p *Provider) Ended() []url.Values {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -231,7 +236,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, tokens)
 }
 
-// Sign signs a token as it should be.
+// Sign signs a token correctly.
 func Sign(payload []byte, key jose.JSONWebKey) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key},
 		(&jose.SignerOptions{}).WithType("JWT"))
