@@ -23,29 +23,33 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// ErrBusy is returned where another process saves into the same folder.
+// ErrBusy means that another process saves to the same folder.
 var ErrBusy = errors.New("another download into this folder is under way")
 
-// Links makes fresh download links. *filingapi.Client is one.
+// Links creates download links. *filingapi.Client implements it.
 type Links interface {
 	Document(ctx context.Context, id string) (filingapi.Download, error)
 }
 
-// Item is a document to be saved.
+// Item is a document to save.
 type Item struct {
 	ledger.Document
-	Company string // the company's id, or the reference it is known by
-	Name    string // the company's legal name; empty if it is not known
+	// Company is the company's ID, or the reference that stands for it.
+	Company string
+	// Name is the company's legal name, empty if unknown.
+	Name string
 }
 
-// Config says how a folder downloads documents.
+// Config configures a folder.
 type Config struct {
-	Links     Links
-	Downloads network.Downloads // where a link may lead
-	Log       *slog.Logger      // gets the reason of each failed download
+	Links Links
+	// Downloads limits the hosts of the links.
+	Downloads network.Downloads
+	// Log receives the reason of each failed download.
+	Log *slog.Logger
 }
 
-// Folder saves documents into a folder of the file system. Close it.
+// Folder saves documents to a folder of the file system. Callers must close it.
 type Folder struct {
 	dir   string
 	lock  *flock.Flock
@@ -54,11 +58,13 @@ type Folder struct {
 
 	mu      sync.Mutex
 	entries []Entry
-	byID    map[string]int // document id to its entry
-	unsaved int            // entries since the manifest was written
+	// byID maps a document ID to the index of its entry.
+	byID map[string]int
+	// unsaved counts the entries since the manifest was written.
+	unsaved int
 }
 
-// Open opens and locks a folder, and creates it if needed. It returns ErrBusy.
+// Open opens and locks a folder, and creates it if necessary. It returns ErrBusy.
 func Open(dir string, c Config) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
@@ -88,23 +94,26 @@ func (d *Folder) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.writeManifest()
-	return errors.Join(err, d.lock.Unlock()) // the lock's file stays: removed, it could be locked twice
+	// The file of the lock stays, because two processes could lock it if it were removed.
+	return errors.Join(err, d.lock.Unlock())
 }
 
 // Outcome is the result of saving one document.
 type Outcome struct {
 	Item
-	File  string // below the folder
-	Fresh bool   // downloaded now; false if it was saved before
-	Err   error  // why it is missing
+	// File is relative to the folder.
+	File string
+	// Fresh reports whether the document was downloaded now. Otherwise it was saved before.
+	Fresh bool
+	// Err is why the document is missing.
+	Err error
 }
 
-// saversAtOnce bounds the downloads under way.
+// saversAtOnce limits the parallel downloads.
 const saversAtOnce = 4
 
-// Save saves documents, several at once, and calls done for each. An error of
-// one document does not stop the others: Save returns only errors of the folder,
-// of the API key, and of the context.
+// Save saves documents in parallel and calls done for each. An error of one document does not stop
+// the others. Save returns only errors of the folder, the API key and the context.
 func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(saversAtOnce)
@@ -119,7 +128,8 @@ func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) err
 				return ctx.Err()
 			}
 			if errors.Is(err, filingapi.ErrKeyRefused) {
-				return err // all others would fail, too
+				// All other documents would fail too.
+				return err
 			}
 			reporting.Lock()
 			defer reporting.Unlock()
@@ -149,11 +159,11 @@ func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, 
 	return file, true, d.record(item, file)
 }
 
-// maxWhat leaves room for the ID in a file's name, which is never cut.
+// maxWhat limits the type in a file name, in runes. It leaves room for the ID, which is never cut.
 const maxWhat = 20
 
-// words are the name of a document's file: its type, its date, and its ID, which
-// makes the name unique.
+// words returns the parts of a file name, which are the document's type, its date, and its ID. The
+// ID makes the name unique.
 func words(item Item) []string {
 	what := []rune(strings.ReplaceAll(cmp.Or(item.Type, item.Product.Title(), "document"), "_", " "))
 	all := []string{string(what[:min(len(what), maxWhat)])}

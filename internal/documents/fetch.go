@@ -25,23 +25,23 @@ import (
 const partEnding = ".part"
 
 const (
-	maxTries   = 4
-	maxBytes   = 256 << 20 // of one document
+	maxTries = 4
+	// maxBytes limits one document.
+	maxBytes   = 256 << 20
 	maxTime    = 15 * time.Minute
 	silence    = time.Minute
 	firstPause = 500 * time.Millisecond
 	maxPause   = 4 * time.Second
 )
 
-// errGone is returned for a link that does not lead to the document.
+// errGone means that a link does not lead to the document.
 var errGone = errors.New("the link leads nowhere")
 
-// errTooLong is returned for a document that did not arrive within maxTime over
-// all tries.
+// errTooLong means that a document did not arrive within maxTime over all tries.
 var errTooLong = fmt.Errorf("it took longer than %s", maxTime)
 
-// failure is the reason why a document was not downloaded, in words that may be
-// shown. Its cause describes the network of this machine and goes to the log only.
+// failure is the reason why a document was not downloaded, in words that may be shown. Its cause
+// describes the network of this machine and is only logged.
 type failure struct {
 	text  string
 	cause error
@@ -51,8 +51,8 @@ func (f *failure) Error() string { return f.text }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// fetcher follows download links. They need no key, and get none. The
-// configuration limits the hosts that they may lead to.
+// fetcher follows download links without a key, because they need none. The configuration limits
+// their hosts.
 type fetcher struct {
 	client *http.Client
 	log    *slog.Logger
@@ -63,8 +63,8 @@ func newFetcher(from network.Downloads, log *slog.Logger) fetcher {
 	return fetcher{client: from.NewClient(silence, saversAtOnce), log: log, pause: firstPause}
 }
 
-// into saves a document under the stem and the ending of its type, and returns
-// its path below dir.
+// into saves a document under the stem and the ending of its type. It returns its path relative to
+// dir.
 func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (file string, err error) {
 	part := filepath.Join(dir, stem+partEnding)
 	ending, err := f.download(ctx, links, id, part)
@@ -90,8 +90,8 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 	return file, folder.Sync(filepath.Dir(filepath.Join(dir, file)))
 }
 
-// download fetches a document into part and returns the ending of its type. A
-// download that breaks starts over with a fresh link.
+// download downloads a document to part and returns the ending of its type. If the connection
+// breaks, it starts again with a new link.
 func (f fetcher) download(ctx context.Context, links Links, id, part string) (ending string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
@@ -115,7 +115,7 @@ func (f fetcher) download(ctx context.Context, links Links, id, part string) (en
 	return ending, err
 }
 
-// get writes what is behind a link to part, and returns the ending of its type.
+// get writes the content of a link to part and returns the ending of its type.
 func (f fetcher) get(ctx context.Context, link, part string) (ending string, err error) {
 	out, err := os.Create(part)
 	if err != nil {
@@ -126,7 +126,8 @@ func (f fetcher) get(ctx context.Context, link, part string) (ending string, err
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
-		return "", errGone // err would print the link, which gives access to the document
+		// err contains the link, which gives access to the document.
+		return "", errGone
 	}
 	host := req.URL.Hostname()
 	res, err := f.client.Do(req)
@@ -138,9 +139,10 @@ func (f fetcher) get(ctx context.Context, link, part string) (ending string, err
 		return "", fmt.Errorf("%w: %s", errGone, res.Status)
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		return "", fmt.Errorf("%w: the server sent a web page, not the document", errGone) // usually a sign-in page
+		// It is usually a sign-in page.
+		return "", fmt.Errorf("%w: the server sent a web page, not the document", errGone)
 	}
-	// A server that sends nothing for a minute is considered gone.
+	// A server that sends nothing for a minute counts as gone.
 	timer := time.AfterFunc(silence, func() { cancel(errors.New("the server sent nothing for a minute")) })
 	defer timer.Stop()
 	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes+1))
@@ -167,14 +169,14 @@ func (w watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreachable returns the failure of a connection to a host. The cause is not
-// shown: it would describe this network to the author of the link. The link is
-// in neither text, because it gives access to the document.
+// unreachable returns the failure of a connection to a host. It hides the cause, which would
+// describe this network to the author of the link. Neither text contains the link, because it gives
+// access to the document.
 func unreachable(host string, err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	host = host[:min(len(host), 253)] // the longest name that DNS allows
+	host = host[:min(len(host), 253)] // the longest name in DNS
 	return &failure{"it could not be downloaded from " + host + "; the log says why", err}
 }
 
@@ -185,7 +187,7 @@ var endings = map[string]string{
 	"application/zip": ".zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
 }
 
-// endingOf returns the file ending of a response's type; "" if it has none.
+// endingOf returns the file ending of a response's type, "" if it has none.
 func endingOf(res *http.Response) string {
 	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && endings[kind] != "" {
 		return endings[kind]

@@ -6,12 +6,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Items lists the documents of a batch, each with its company. The documents of a
-// filing that several rows share are listed once.
+// Items lists the documents of a batch with their companies. It lists the documents of a filing
+// that several rows share once.
 func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) {
 	var items []Item
 	seen := make(map[string]bool)
-	of := make(map[int64][]int) // of a row, by index
+	// of maps the ID of a row to the indexes of its items.
+	of := make(map[int64][]int)
 	for d, err := range l.Documents().OfBatch(ctx, batch) {
 		if err != nil {
 			return nil, err

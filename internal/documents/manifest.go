@@ -15,27 +15,28 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Entry is a line of the manifest, about one file.
+// Entry is a line of the manifest about one file.
 type Entry struct {
-	Batch    string    `csv:"Batch"`
-	Row      int       `csv:"Row"`
-	Company  string    `csv:"Company ID"`
-	Name     string    `csv:"Company"`
-	Product  string    `csv:"Product"`
-	Document string    `csv:"Document ID"`
-	Type     string    `csv:"Document Type"`
-	Order    string    `csv:"Order ID"`
-	File     string    `csv:"File"` // below the folder, with slashes
-	Bytes    int64     `csv:"Bytes"`
-	SHA256   string    `csv:"SHA-256"`
-	SavedAt  time.Time `csv:"Saved At"`
+	Batch    string `csv:"Batch"`
+	Row      int    `csv:"Row"`
+	Company  string `csv:"Company ID"`
+	Name     string `csv:"Company"`
+	Product  string `csv:"Product"`
+	Document string `csv:"Document ID"`
+	Type     string `csv:"Document Type"`
+	Order    string `csv:"Order ID"`
+	// File is relative to the folder, with slashes.
+	File    string    `csv:"File"`
+	Bytes   int64     `csv:"Bytes"`
+	SHA256  string    `csv:"SHA-256"`
+	SavedAt time.Time `csv:"Saved At"`
 }
 
-// ManifestFile is the name of the file in a folder that describes the saved documents.
+// ManifestFile is the name of the file that describes the saved documents.
 const ManifestFile = "manifest.csv"
 
-// manifestEvery is the number of files after which the manifest is written.
-// Files that a crash leaves out of it are fetched again.
+// manifestEvery is the number of files after which the manifest is written. After a crash, files
+// that are missing from it are downloaded again.
 const manifestEvery = 50
 
 func (d *Folder) readManifest() error {
@@ -54,14 +55,14 @@ func (d *Folder) readManifest() error {
 	}
 	for _, e := range entries {
 		if e.Document == "" || !filepath.IsLocal(filepath.FromSlash(e.File)) {
-			continue // not written by this program
+			continue // another program wrote it
 		}
 		d.list(e)
 	}
 	return nil
 }
 
-// list adds an entry, or replaces the one of the same document.
+// list adds an entry or replaces the entry of the same document.
 func (d *Folder) list(e Entry) {
 	if at, known := d.byID[e.Document]; known {
 		d.entries[at] = e
@@ -71,8 +72,8 @@ func (d *Folder) list(e Entry) {
 	d.entries = append(d.entries, e)
 }
 
-// writeManifest replaces the manifest atomically. It is written for spreadsheet
-// programs: no text in it is taken for a formula.
+// writeManifest replaces the manifest atomically. It is written for spreadsheet programs, which
+// must not read any text in it as a formula.
 func (d *Folder) writeManifest() error {
 	if len(d.entries) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (d *Folder) writeManifest() error {
 	return nil
 }
 
-// csvWriter lets gocsv write to a sheet.
+// csvWriter adapts a sheet to gocsv.
 type csvWriter struct{ file *sheet.CSVFile }
 
 func (w csvWriter) Write(row []string) error {
