@@ -1,7 +1,7 @@
-// Package metrics tells Prometheus how a fleet fares: what one process does, by
-// a decorator around the service, and what all of them together have done, by
-// readings of the ledger and the queue at the moment of a scrape.
+// Package metrics exports the state of a fleet to Prometheus. A decorator around the filing service
+// counts the requests of one process. The figures of the whole fleet are read from the ledger and
+// the queue during a scrape.
 //
-// Labels are of closed sets: states, classes of answers, products, calls. No
-// name, id or word of a sheet or of the service is among them.
+// Labels have a fixed set of values, such as states, kinds of answers, products and calls. They
+// never contain a name, an ID or a text from a spreadsheet or the service.
 package metrics

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Ledger is what Fleet reads of the ledger.
+// Ledger is the part of the ledger that Fleet reads.
 type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
 	Figures(ctx context.Context, batch string) (ledger.Figures, error)
@@ -21,7 +21,7 @@ type Ledger interface {
 	Attention(context.Context) (ledger.Attention, error)
 }
 
-// Halts says what halts the fleet, and until when this process counts as alive.
+// Halts reports why the fleet is halted and until when this process counts as alive.
 type Halts interface {
 	Halt(context.Context) (ledger.Halted, error)
 	Lease(context.Context) (time.Time, error)
@@ -29,38 +29,46 @@ type Halts interface {
 
 // Breaker is the order breaker of this process.
 type Breaker interface {
-	State() string // "closed", "half-open" or "open"
+	// State returns "closed", "half-open" or "open".
+	State() string
 }
 
-// Queue is the transport.
+// Queue is the transport of tasks.
 type Queue interface {
-	Depth(context.Context) (map[string]int, error) // tasks by their state
+	// Depth counts the tasks by state.
+	Depth(context.Context) (map[string]int, error)
 }
 
-// Fleet is a prometheus.Collector of what concerns all processes at once. Every
-// process exports the same values, so a query takes the maximum, not the sum.
+// Fleet is a prometheus.Collector of the figures for the whole fleet. Every process exports the
+// same values, so a query takes the maximum and not the sum.
 type Fleet struct {
 	ledger  Ledger
 	halts   Halts
 	breaker Breaker
 	queue   Queue
 
-	mu       sync.Mutex            // one scrape at a time
-	finished map[string]batchCount // batches whose rows do not change as long as they are as they were
+	// mu allows one scrape at a time.
+	mu sync.Mutex
+	// finished has the counts of batches whose rows no longer change.
+	finished map[string]batchCount
 }
 
-// batchCount is what was counted of a batch.
+// batchCount is the count of a batch.
 type batchCount struct {
-	open    bool
-	created time.Time // an import that starts again is another one
+	open bool
+	// created differs if an import starts again.
+	created time.Time
 	ledger.Counts
 }
 
-// ledgerReading is what one scrape shows of the ledger.
+// ledgerReading has the values of one scrape from the ledger.
 type ledgerReading struct {
-	rows      map[filing.Result]int // ready: only those that nothing but the service keeps
-	held      int                   // the other ready ones: their batch waits or is paused
-	waits     map[string]int        // of rows[filing.Ready], those that wait, by what for
+	// rows counts rows by state, without the ready rows in held.
+	rows map[filing.Result]int
+	// held counts the ready rows whose batch is being imported, waits for approval or is paused.
+	held int
+	// waits counts the rows in rows[filing.Ready] that wait, by the reason.
+	waits     map[string]int
 	batches   map[string]int
 	book      ledger.Balance
 	halted    ledger.Halted
@@ -68,16 +76,16 @@ type ledgerReading struct {
 	lease     time.Time
 }
 
-// NewFleet returns a Fleet that reads from all four when it is scraped.
+// NewFleet returns a Fleet that reads from all four during a scrape.
 func NewFleet(l Ledger, h Halts, b Breaker, q Queue) *Fleet {
 	return &Fleet{ledger: l, halts: h, breaker: b, queue: q, finished: make(map[string]batchCount)}
 }
 
-// readingTimeout is for each of the two sources: less than Prometheus waits for a scrape,
-// 10 s.
+// readingTimeout limits the reading of each of the two sources. It is shorter than the scrape
+// timeout of Prometheus, which is 10 s.
 const readingTimeout = 4 * time.Second
 
-// read reads a source, as long as that may take.
+// read reads a source within readingTimeout.
 func read[T any](source func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readingTimeout)
 	defer cancel()
@@ -261,13 +269,13 @@ const (
 	done      = "done"
 )
 
-// importTime is more than any import takes. A batch that was imported and never
-// opened, by a dry run or at an unanswered prompt, differs from one under import
-// by its age alone.
+// importTime exceeds the duration of any import. A dry run or an unanswered prompt leaves a batch
+// that was imported and never opened. Only its age distinguishes it from a batch that is being
+// imported.
 const importTime = 10 * time.Minute
 
-// stateOf is the state of a batch with such rows. Ready rows of a canceled batch
-// have an uncertain attempt and are sent again.
+// stateOf returns the state of a batch with such rows. Ready rows of a canceled batch have an
+// uncertain attempt and are sent again.
 func stateOf(b ledger.Batch, c ledger.Counts) string {
 	switch {
 	case !b.Open && !b.Prepared && time.Since(b.CreatedAt) < importTime:
@@ -286,9 +294,8 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 	return open
 }
 
-// isFinal reports whether no row of a batch can change its state any more: such a
-// batch is counted once. A skipped row whose report is renewed later is not worth
-// another count.
+// isFinal reports whether the states of a batch's rows can no longer change. Such a batch is
+// counted once. A skipped row whose report is renewed later does not justify another count.
 func isFinal(c ledger.Counts) bool {
 	for state, n := range c {
 		if n > 0 && !state.Terminal() && state != filing.Skipped {

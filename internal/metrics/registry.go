@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry returns a registry that knows the process, the Go runtime and the
-// build.
+// NewRegistry returns a registry with metrics of the process, the Go runtime and the build.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	b := ReadBuild()
@@ -26,8 +25,7 @@ func NewRegistry() *prometheus.Registry {
 	return r
 }
 
-// Handler serves a registry to Prometheus. What cannot be read leaves its series
-// out and the others in.
+// Handler serves a registry to Prometheus. A failed source omits its series and keeps the others.
 func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -35,18 +33,22 @@ func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
 	})
 }
 
-// Build says what this binary was built from.
+// Build describes the source of this binary.
 type Build struct {
-	Version  string // as the build was told, else of the module: (devel) from a checkout without a tag
-	Revision string // of the source; empty where it is not known
-	Modified bool   // the source has changes that are in no revision
+	// Version comes from the build flag, or from the module. It is (devel) in a checkout without a
+	// tag.
+	Version string
+	// Revision is the revision of the source, empty if unknown.
+	Revision string
+	// Modified reports whether the source has uncommitted changes.
+	Modified bool
 	Go       string
 }
 
-// version is set by a build that knows no tag: -ldflags "-X …metrics.version=1.2.3".
+// version is set by builds without a tag: -ldflags "-X …metrics.version=1.2.3".
 var version string
 
-// ReadBuild reads what the linker noted.
+// ReadBuild reads the build information that the linker recorded.
 func ReadBuild() Build {
 	b := Build{Version: version}
 	info, ok := debug.ReadBuildInfo()
@@ -68,7 +70,7 @@ func ReadBuild() Build {
 	return b
 }
 
-// String is the version, the commit and the platform, on one line.
+// String returns the version, the commit and the platform on one line.
 func (b Build) String() string {
 	text := cmp.Or(b.Version, "unknown")
 	if b.Revision != "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 )
 
-// classes are all classes of answers. Every counter exists, at zero, before the
-// first answer, because a rate needs a start.
+// classes are all kinds of answers. Every counter starts at zero before the first answer, because a
+// rate needs a start.
 var classes = []filing.AnswerKind{
 	filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
 	filing.Busy, filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused,
 }
 
-// The calls that cost nothing, by the label call.
+// The values of the label call, which are the calls that cost nothing.
 const (
 	lookUpCompany = "company"
 	lookUpUser    = "user"
@@ -27,8 +27,7 @@ const (
 	updateCompany = "update_company"
 )
 
-// outcomes are the values of the label outcome; the first error that matches
-// counts.
+// outcomes are the values of the label outcome. The first matching error applies.
 var outcomes = []struct {
 	name string
 	err  error
@@ -53,22 +52,25 @@ func outcome(err error) string {
 	return "other" // this process canceled the call
 }
 
-// seconds are the buckets of latencies: an answer usually takes some tens of
-// milliseconds, and never longer than FILING_TIMEOUT, 30 s by default.
+// seconds are the buckets of latencies. An answer usually takes some tens of milliseconds, and
+// never longer than FILING_TIMEOUT, which is 30 s by default.
 var seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60}
 
-// Service counts and times the requests that pass through it to the filing
-// service. It is a jobs.Service and a prometheus.Collector.
+// Service counts and times the requests to the filing service that pass through it. It is a
+// jobs.Service and a prometheus.Collector.
 type Service struct {
 	service jobs.Service
 
-	orders        *prometheus.CounterVec // by class
-	creations     *prometheus.CounterVec // by class
-	items         *prometheus.CounterVec // by product
+	// orders and creations are by kind of answer.
+	orders    *prometheus.CounterVec
+	creations *prometheus.CounterVec
+	// items are by product.
+	items         *prometheus.CounterVec
 	inFlight      prometheus.Gauge
 	orderDuration prometheus.Histogram
-	calls         *prometheus.CounterVec // by call and outcome
-	callDuration  *prometheus.HistogramVec
+	// calls are by call and outcome.
+	calls        *prometheus.CounterVec
+	callDuration *prometheus.HistogramVec
 }
 
 // Observe wraps s in a Service.
@@ -143,8 +145,8 @@ func (m *Service) CreateCompany(ctx context.Context, c filing.NewCompany) filing
 	return m.send(m.creations, func() filing.Answer { return m.service.CreateCompany(ctx, c) })
 }
 
-// send times requests that were written to the wire. Those that were not, because
-// the breaker was open, would make the service look faster than it is.
+// send times requests that were written to the wire. Requests that an open breaker rejected would
+// make the service look faster than it is.
 func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer) filing.Answer {
 	m.inFlight.Inc()
 	defer m.inFlight.Dec()
@@ -157,20 +159,20 @@ func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer
 	return a
 }
 
-// BreakerState is why the order breaker sends no order.
+// BreakerState returns why the order breaker sends no order.
 func (m *Service) BreakerState() filingapi.BreakerState { return m.service.BreakerState() }
 
-// Company looks a company up.
+// Company looks up a company.
 func (m *Service) Company(ctx context.Context, ref string) (filing.Company, error) {
 	return call(m, lookUpCompany, func() (filing.Company, error) { return m.service.Company(ctx, ref) })
 }
 
-// UpdateCompany completes a company.
+// UpdateCompany changes the fields of a company.
 func (m *Service) UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error) {
 	return call(m, updateCompany, func() (filing.Company, error) { return m.service.UpdateCompany(ctx, id, c) })
 }
 
-// User looks a user up.
+// User looks up a user.
 func (m *Service) User(ctx context.Context, ref string) (filing.User, error) {
 	return call(m, lookUpUser, func() (filing.User, error) { return m.service.User(ctx, ref) })
 }
