@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// special are the address blocks that are not public: those of the registries of
-// special-purpose addresses (RFC 6890 and later), multicast, and the address at
-// which a cloud answers its own machines. What is not listed of IPv6 and lies
-// outside 2000::/3 is not public either.
+// special are the address blocks that are not public. They are the blocks in the registries of
+// special-purpose addresses (RFC 6890 and later), multicast, and the address at which a cloud
+// serves its own machines. IPv6 addresses outside 2000::/3 are not public either.
 var special = prefixes(
 	"0.0.0.0/8",        // this network
 	"10.0.0.0/8",       // private
-	"100.64.0.0/10",    // carrier-grade NAT; the metadata of one cloud
+	"100.64.0.0/10",    // carrier-grade NAT, and the metadata of one cloud
 	"127.0.0.0/8",      // loopback
-	"169.254.0.0/16",   // link-local; the metadata of most clouds
-	"168.63.129.16/32", // a cloud's own agent, at a public address
+	"169.254.0.0/16",   // link-local, and the metadata of most clouds
+	"168.63.129.16/32", // the agent of a cloud, at a public address
 	"172.16.0.0/12",    // private
-	"192.0.0.0/24",     // protocol assignments; the metadata of one cloud
+	"192.0.0.0/24",     // protocol assignments, and the metadata of one cloud
 	"192.0.2.0/24",     // documentation
 	"192.88.99.0/24",   // 6to4 relays
 	"192.168.0.0/16",   // private
@@ -26,14 +25,14 @@ var special = prefixes(
 	"203.0.113.0/24",   // documentation
 	"224.0.0.0/4",      // multicast
 	"240.0.0.0/4",      // reserved, broadcast
-	"2001::/23",        // protocol assignments, Teredo among them
+	"2001::/23",        // protocol assignments, including Teredo
 	"2001:db8::/32",    // documentation
 	"2002::/16",        // 6to4
 	"3fff::/20",        // documentation
 )
 
-// never are the blocks that no setting allows: a link-local address is that of a
-// cloud's metadata more often than of anything that gives documents out.
+// never are the blocks that no setting allows. A link-local address more often has a cloud's
+// metadata than a server of documents.
 var never = prefixes(
 	"0.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4",
 	"240.0.0.0/4",
@@ -53,20 +52,19 @@ func prefixes(all ...string) []netip.Prefix {
 	return blocks
 }
 
-// Public reports whether an address is one of the Internet at large: not
-// private, loopback, link-local, multicast, reserved, nor an IPv6 form of such
-// an IPv4 address.
+// Public reports whether an address is on the public Internet. It is not if it is private,
+// loopback, link-local, multicast or reserved, or if it is an IPv6 form of such an IPv4 address.
 func Public(a netip.Addr) bool {
 	a = plain(a)
 	return !within(a, special) && (a.Is4() || globalUnicast.Contains(a))
 }
 
-// Reachable reports whether an address may be connected to where a setting names
-// the host: private ones may, those of a cloud's metadata may not.
+// Reachable reports whether the program may connect to an address of a host that a setting names.
+// It may be private, but must not have a cloud's metadata.
 func Reachable(a netip.Addr) bool { return a.IsValid() && !within(plain(a), never) }
 
-// plain is the address that packets go to: an IPv4 address that is written as
-// IPv6, or reached through a NAT64, is taken out of it.
+// plain returns the destination of packets to an address. It extracts an IPv4 address that is
+// written as IPv6 or reached through NAT64.
 func plain(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
@@ -85,8 +83,8 @@ func within(a netip.Addr, blocks []netip.Prefix) bool {
 	return false
 }
 
-// IsLoopback reports whether a host of an address is this machine, by its name or
-// its IP address. Nothing that is sent there leaves the machine.
+// IsLoopback reports whether a host is this machine, by its name or IP address. Data sent to it
+// does not leave the machine.
 func IsLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || (err == nil && a.Unmap().IsLoopback())

@@ -6,24 +6,23 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// compressible are the kinds of answers that get smaller. Workbooks, archives and
-// PDFs are compressed already.
+// compressible are the types of answers to compress. Workbooks, archives and PDFs are already
+// compressed.
 var compressible = []string{"text/html", "text/css", "text/javascript", "text/plain", "text/csv",
 	"application/json", "application/javascript", "image/svg+xml"}
 
-// minCompressed is the size from which an answer is compressed: a smaller one fits
-// into a packet or two as it is.
+// minCompressed is the size in bytes from which an answer is compressed. A smaller answer fits into
+// one or two packets without compression.
 const minCompressed = 1024
 
 // Compress compresses the answers of next for browsers that accept it.
 //
-// The length of a compressed page can tell a secret in it to an attacker who makes
-// the browser ask for the page many times with guesses in it (BREACH). Here the
-// guesses have no way in: a page that another site has the browser load comes
-// without the session's cookie unless the whole window goes there, and then the
-// other site sees no length. Secrets that are worth it (one-time links) stand only
-// in the answer to a form of the same site, which is made once, and the identifier of a
-// form is another on every page. A random padding makes lengths useless all the same.
+// The length of a compressed page can reveal a secret in it to an attacker who makes the browser
+// request the page many times with guesses in it (BREACH). Such guesses do not reach a page of this server. A
+// request from another site comes without the session cookie unless it navigates the whole window,
+// and then the other site cannot observe the length. Valuable secrets (one-time links) are only in
+// the answer to a form of the same site, which is sent once. The identifier of a form differs on
+// every page. Random padding also makes lengths useless.
 func Compress(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(minCompressed),

@@ -1,3 +1,3 @@
-// Package network holds the rules of connections: TLS, public addresses, trusted
-// proxies, and the security headers of every answer.
+// Package network has the rules of connections: TLS, public addresses, trusted proxies, and the
+// security headers of every answer.
 package network

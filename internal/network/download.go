@@ -14,27 +14,28 @@ import (
 	"time"
 )
 
-// Downloads limits the hosts of the filing service's links, because the author of
-// a link chooses what this machine connects to. A link may lead:
+// Downloads limits the hosts of the filing service's links, because the author of a link chooses a
+// server to which this machine connects. A link may lead to one of these hosts:
 //
-//   - to the filing service itself, wherever that is;
-//   - to a host that the operator names, which may have a private address;
-//   - else, where the operator names no host, to any public address by https at
-//     port 443.
+//   - the filing service itself at any address
+//   - a host that the operator names, which may have a private address
+//   - any public address over https at port 443, if the operator names no host
 //
-// Every redirect is held to the same.
+// The same limits apply to every redirect.
 type Downloads struct {
-	service string   // host:port of the filing service
-	hosts   []string // host, host:port or *.domain
-	proxy   func(*http.Request) (*url.URL, error)
+	// service is the host:port of the filing service.
+	service string
+	// hosts has entries of the form host, host:port or *.domain.
+	hosts []string
+	proxy func(*http.Request) (*url.URL, error)
 }
 
-// ErrForbidden is returned for a link that may not be followed. Its text names
-// addresses: it is for the log.
+// ErrForbidden means that a link may not be followed. Its text contains addresses and is only for
+// the log.
 var ErrForbidden = errors.New("the link may not be followed")
 
-// ParseDownloads reads the address of the filing service and the hosts that the
-// operator names, separated by commas.
+// ParseDownloads parses the address of the filing service and the hosts that the operator names,
+// separated by commas.
 func ParseDownloads(service, hosts string) (Downloads, error) {
 	d := Downloads{proxy: http.ProxyFromEnvironment}
 	if u, err := url.Parse(service); err == nil && u.Host != "" {
@@ -52,7 +53,7 @@ func ParseDownloads(service, hosts string) (Downloads, error) {
 	return d, nil
 }
 
-// address is host:port of a URL.
+// address returns the host:port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -61,8 +62,8 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// named reports whether the operator's settings name the host and port: as the
-// filing service, or as a host of documents. A wildcard names no host of its own.
+// named reports whether the settings name the host and port as the filing service or as a host of
+// documents. It ignores wildcards.
 func (d Downloads) named(hostPort string) bool {
 	host, port, _ := net.SplitHostPort(hostPort)
 	return hostPort == d.service || slices.ContainsFunc(d.hosts, func(h string) bool {
@@ -70,7 +71,7 @@ func (d Downloads) named(hostPort string) bool {
 	})
 }
 
-// matched reports whether a wildcard of the operator's has the host.
+// matched reports whether a wildcard in the settings matches the host.
 func (d Downloads) matched(host string) bool {
 	return slices.ContainsFunc(d.hosts, func(h string) bool {
 		domain, wild := strings.CutPrefix(h, "*")
@@ -78,7 +79,7 @@ func (d Downloads) matched(host string) bool {
 	})
 }
 
-// Check refuses a link that may not be followed, as far as its text tells.
+// Check returns ErrForbidden if the text of a link shows that it may not be followed.
 func (d Downloads) Check(u *url.URL) error {
 	to := address(u)
 	switch {
@@ -99,12 +100,12 @@ func (d Downloads) Check(u *url.URL) error {
 	return nil
 }
 
-// maxRedirects bounds the hops of a link.
+// maxRedirects limits the redirects of a link.
 const maxRedirects = 3
 
-// NewClient makes a client that follows links only where they may lead. The
-// address is looked at once a name was resolved and just before the connection
-// is made, so that a name cannot change its mind in between.
+// NewClient returns a client that follows only allowed links. It checks the address after the name
+// is resolved and just before the connection is made, so that the name cannot resolve to another
+// address in between.
 func (d Downloads) NewClient(answerWithin time.Duration, perHost int) *http.Client {
 	transport := &http.Transport{
 		Proxy:                  d.proxy,
@@ -116,7 +117,7 @@ func (d Downloads) NewClient(answerWithin time.Duration, perHost int) *http.Clie
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    perHost,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // what is counted is what arrives
+		DisableCompression:     true, // so that limits count the received bytes
 	}
 	return &http.Client{
 		Transport: checked{d, transport},
@@ -127,14 +128,14 @@ func (d Downloads) NewClient(answerWithin time.Duration, perHost int) *http.Clie
 			if r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
 				return fmt.Errorf("%w: it is redirected from https to %s", ErrForbidden, r.URL.Scheme)
 			}
-			r.Header.Del("Referer") // it would give the previous link, and with it the document, to the next host
+			// The header would give the next host the previous link, and with it the document.
+			r.Header.Del("Referer")
 			return nil
 		},
 	}
 }
 
-// checked refuses links before anything is looked up for them, redirects among
-// them.
+// checked rejects links and redirects before their names are resolved.
 type checked struct {
 	downloads Downloads
 	*http.Transport
@@ -147,8 +148,8 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.Transport.RoundTrip(r)
 }
 
-// dial connects to an address that may be connected to. A proxy of the
-// environment is the operator's choice, and decides itself how far it reaches.
+// dial connects to an allowed address. A proxy of the environment is the operator's choice and
+// limits its own destinations.
 func (d Downloads) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	allowed := Public
 	if d.named(strings.ToLower(hostPort)) || d.isProxy(hostPort) {
@@ -168,7 +169,7 @@ func (d Downloads) dial(ctx context.Context, network, hostPort string) (net.Conn
 // isProxy reports whether the environment names the address as a proxy.
 func (d Downloads) isProxy(hostPort string) bool {
 	for _, scheme := range []string{"https", "http"} {
-		// The name is anybody's: the environment sends all of them through its proxy.
+		// Any host name shows the proxy, because the environment uses it for all of them.
 		through, err := d.proxy(&http.Request{URL: &url.URL{Scheme: scheme, Host: "documents.invalid"}})
 		if err == nil && through != nil && address(through) == strings.ToLower(hostPort) {
 			return true

@@ -2,12 +2,11 @@ package network
 
 import "net/http"
 
-// policy lets a page load nothing but what its server has, and run nothing that
-// stands in it.
+// policy allows a page to load only resources of this server, and to run no inline script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// headers are those of every answer; the handlers behind may replace one.
+// headers are the headers of every answer. A handler may replace one.
 var headers = map[string]string{
 	"Content-Security-Policy":           policy,
 	"X-Content-Type-Options":            "nosniff",
@@ -20,13 +19,13 @@ var headers = map[string]string{
 	"Cache-Control":                     "no-store",
 }
 
-// transportSecurity keeps browsers on TLS for a year, at every name below this
-// one, too: a name below it that is not encrypted could set cookies for it.
+// transportSecurity requires TLS for a year at this name and every name below it. A name below it
+// that is not encrypted could set cookies for this one.
 const transportSecurity = "max-age=31536000; includeSubDomains"
 
-// WithHeaders adds the security headers to every answer, including errors and
-// unknown paths. It is the outermost handler. encrypted says that people reach the
-// server over TLS, its own or a proxy's.
+// WithHeaders adds the security headers to every answer, including errors and unknown paths. It
+// must be the outermost handler. encrypted reports whether clients reach the server over TLS,
+// either directly or through a proxy.
 func WithHeaders(next http.Handler, encrypted bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

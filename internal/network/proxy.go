@@ -10,8 +10,8 @@ import (
 // Proxies are the addresses of trusted proxies. The zero value trusts none.
 type Proxies struct{ blocks []netip.Prefix }
 
-// ParseProxies parses addresses and blocks of addresses, separated by commas; an
-// empty text trusts none.
+// ParseProxies parses addresses and blocks of addresses, separated by commas. An empty text trusts
+// none.
 func ParseProxies(text string) (Proxies, error) {
 	var p Proxies
 	for one := range strings.SplitSeq(text, ",") {
@@ -38,12 +38,12 @@ func ParseProxies(text string) (Proxies, error) {
 	return p, nil
 }
 
-// Any reports whether there is a proxy that is trusted.
+// Any reports whether there is a trusted proxy.
 func (p Proxies) Any() bool { return len(p.blocks) > 0 }
 
-// ClientAddress returns the address of the client. It reads X-Forwarded-For from
-// the right, as long as the hop that wrote the entry is a trusted proxy: anyone
-// could have written the entries before. No other header is read.
+// ClientAddress returns the address of the client. It reads X-Forwarded-For from the right while
+// the hop that wrote the entry is a trusted proxy, because anyone could have written the earlier
+// entries. It reads no other header.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p Proxies) ClientAddress(r *http.Request) string {
 
 func (p Proxies) trusts(a netip.Addr) bool { return within(a.WithZone(""), p.blocks) }
 
-// parseHop reads an entry of X-Forwarded-For; some proxies write the port, too.
+// parseHop parses an entry of X-Forwarded-For. Some proxies also write the port.
 func parseHop(text string) (netip.Addr, error) {
 	text = strings.TrimSpace(text)
 	a, err := netip.ParseAddr(strings.Trim(text, "[]"))
