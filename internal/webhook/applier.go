@@ -8,22 +8,24 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Applier applies stored events, whichever process stored them.
+// Applier applies stored events, including the events that other processes stored.
 type Applier struct {
 	store store
 	log   *slog.Logger
 	woken chan struct{}
 }
 
-// The waits of an applier.
+// The intervals of an applier.
 const (
-	interval     = 2 * time.Second // between checks for events that other processes stored
+	// interval is the time between checks for events that other processes stored.
+	interval     = 2 * time.Second
 	firstBackoff = time.Second
 	lastBackoff  = time.Minute
-	parting      = 5 * time.Second // for the events that are stored when the applier ends
+	// parting limits the work on stored events when the applier ends.
+	parting = 5 * time.Second
 )
 
-// newApplier makes an applier. Run runs it.
+// newApplier returns an applier. Run runs it.
 func newApplier(store store, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
@@ -32,12 +34,12 @@ func newApplier(store store, log *slog.Logger) *Applier {
 func (a *Applier) Wake() {
 	select {
 	case a.woken <- struct{}{}:
-	default: // a check is due already
+	default: // a check is already due
 	}
 }
 
-// Run applies events until ctx ends, and then once more. The next process applies
-// the events that are left.
+// Run applies events until ctx ends, and then one last time. The next process applies the remaining
+// events.
 func (a *Applier) Run(ctx context.Context) {
 	backoff := retry.Backoff{First: firstBackoff, Max: lastBackoff}
 	for ctx.Err() == nil {

@@ -1,7 +1,6 @@
-// Package webhook receives the events of the filing service. A delivery is
-// verified, stored once, and only then answered; stored events are applied
-// separately, by whichever process comes first. A crash at any point loses
-// nothing: what was not stored was not answered with 2xx and is sent again.
+// Package webhook receives the events of the filing service. It verifies a delivery, stores it
+// once, and only then answers it. Any process applies the stored events later. A crash at any point
+// loses nothing, because an event that was not stored got no 2xx and is sent again.
 //
 //	handler, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), env.WebhookSecrets)), log)
 //	mux.Handle("POST "+webhook.Path, handler)

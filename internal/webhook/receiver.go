@@ -15,30 +15,33 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// The bounds of a delivery. Assumption: none is shown in the spec.
+// The limits of a delivery. Assumption: the spec shows none.
 const (
-	maxBody    = 1 << 20 // bytes
-	bodyTime   = 10 * time.Second
-	storeTime  = 10 * time.Second
-	retryAfter = 5 * time.Second // asked for where an event cannot be stored now
+	// maxBody is in bytes.
+	maxBody   = 1 << 20
+	bodyTime  = 10 * time.Second
+	storeTime = 10 * time.Second
+	// retryAfter is the Retry-After of an event that cannot be stored now.
+	retryAfter = 5 * time.Second
 )
 
-// Receiver receives deliveries of events. It answers with:
+// Receiver receives deliveries of events. It answers with these statuses:
 //
 //	200  the event is stored, now or earlier
-//	400  the body was cut short, or is signed but no event; a signed body is stored
-//	401  the body is not signed with a known secret; nothing is stored
+//	400  the body was cut short, or is signed but no event (a signed body is stored)
+//	401  the body is not signed with a known secret, and nothing is stored
 //	405  the method is not POST
 //	408  the body took too long
-//	413  the body is larger than 1 MiB; the rest is not read
-//	503  the event cannot be checked or stored now; the sender tries again
+//	413  the body is larger than 1 MiB, and the rest is not read
+//	503  the event cannot be verified or stored now, and the sender tries again
 //
-// The content type is ignored: the signature vouches for the body.
+// It ignores the content type, because the signature authenticates the body.
 type Receiver struct {
 	store    store
 	verifier *HMAC
-	stored   func() // called for every new event
-	log      *slog.Logger
+	// stored is called for every new event.
+	stored func()
+	log    *slog.Logger
 
 	refused, unchecked, unstored *rate.Sometimes
 }
@@ -94,12 +97,12 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// readBody reads the body, or answers the request if it cannot.
+// readBody reads the body, or answers the request if the body cannot be read.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	// A connection without deadlines uses those of the server.
+	// A connection without deadlines uses the server's deadlines.
 	connection := http.NewResponseController(w)
 	refuse := func(status int, why string) ([]byte, bool) {
-		// Otherwise the server would read the rest, to use the connection again.
+		// Otherwise the server would read the rest of the body to reuse the connection.
 		w.Header().Set("Connection", "close")
 		_ = connection.SetReadDeadline(time.Now())
 		http.Error(w, why, status)
@@ -124,18 +127,18 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	}
 }
 
-// again asks the filing service to deliver again. Assumption: the spec does not
-// show which answers it repeats; senders usually repeat after a 503.
+// again asks the filing service to deliver again. Assumption: the spec does not show which answers
+// make it deliver again. Senders usually do after a 503.
 func again(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// silence is the least time between two warnings of a kind, which strangers could fill
-// the log with.
+// silence is the minimum time between two warnings of a kind. Otherwise strangers could fill the
+// log with them.
 const silence = 10 * time.Second
 
-// warn logs what keeps a delivery from being stored, at most once in a while.
+// warn logs the reason why a delivery is not stored, limited in frequency.
 func (rc *Receiver) warn(often *rate.Sometimes, message string, err error, r *http.Request) {
 	often.Do(func() {
 		//nolint:sloglint // The callers pass constants.

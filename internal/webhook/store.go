@@ -11,13 +11,12 @@ import (
 
 // store is the part of the ledger that events need.
 type store interface {
-	// Keep stores an event once by its id, durably before it returns. It
-	// reports whether the event was new.
+	// Keep stores an event durably and only once by its ID. It reports whether the event was new.
 	Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
-	// KeepUnreadable stores a signed body that is not an event, once by its content.
+	// KeepUnreadable stores a signed body that is not an event only once by its content.
 	KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error)
-	// Apply applies one group of stored events and reports how many they
-	// were: 0 when nothing is left.
+	// Apply applies one group of stored events and returns their number, which is zero if no event
+	// is left.
 	Apply(ctx context.Context) (done int, err error)
 }
 
@@ -29,9 +28,8 @@ type Endpoints interface {
 // Path is the path at which this program receives events by default.
 const Path = "/webhooks/filing"
 
-// Handler returns the receiver that stores deliveries and the applier of stored
-// events, which the caller runs. Any number of processes may do so over one
-// ledger.
+// Handler returns the receiver that stores deliveries and the applier of stored events, which the
+// caller runs. Several processes may run them on one ledger.
 func Handler(store store, v *HMAC, log *slog.Logger) (*Receiver, *Applier) {
 	a := newApplier(store, log)
 	return &Receiver{

@@ -16,44 +16,43 @@ import (
 
 // Errors of HMAC.Verify. Any other error means that it could not tell.
 var (
-	// ErrSignature is returned for a delivery that is not signed, or not
-	// with a known secret.
+	// ErrSignature means that a delivery is not signed, or not with a known secret.
 	ErrSignature = errors.New("the signature is missing or wrong")
-	// ErrNoSecret is returned for a signed delivery while no secret is known to
-	// check it by.
+	// ErrNoSecret means that no secret is known to verify a signed delivery.
 	ErrNoSecret = errors.New("no signing secret is known: register an endpoint with importer webhooks create --url " +
 		"https://HOST" + Path + ", or set FILING_WEBHOOK_SECRET")
 )
 
-// SignatureHeader carries the signature of a delivery. Source: spec section 5,
-// rule 5.
+// SignatureHeader is the header with the signature of a delivery.
+// Source: spec section 5, rule 5.
 const SignatureHeader = "Service-Signature"
 
-// HMAC accepts deliveries that carry the hex HMAC-SHA256 of their raw body under
-// one of several secrets, in either case, with or without "sha256=" in front.
-// Assumption: the algorithm is not shown in the spec.
+// HMAC accepts deliveries with the hex HMAC-SHA256 of their raw body under one of several secrets.
+// The digits may be in either case, with or without the prefix "sha256=".
+// Assumption: the spec does not show the algorithm.
 type HMAC struct {
 	read func(context.Context) ([]string, error)
 
-	mu      sync.Mutex // held while they are read, so that a crowd reads once
+	// mu is held while the secrets are read, so that parallel deliveries share one reading.
+	mu      sync.Mutex
 	secrets []string
 	err     error
-	asOf    time.Time // when that reading began
+	// asOf is when the last reading began.
+	asOf time.Time
 }
 
-// secretsAge is how long a secret that was dropped may still be accepted.
+// secretsAge is how long a removed secret may still be accepted.
 const secretsAge = 2 * time.Second
 
-// readTime bounds one reading of the secrets.
+// readTime limits one reading of the secrets.
 const readTime = 5 * time.Second
 
-// NewHMAC returns a verifier with the secrets that read returns. A secret is
-// accepted as soon as read returns it. If read fails, it may still return some
-// secrets: a delivery that none of them signed is then neither accepted nor
-// refused.
+// NewHMAC returns a verifier with the secrets that read returns. It accepts a secret as soon as
+// read returns it. If read fails, it may still return some secrets. Verify then neither accepts nor
+// refuses a delivery that was signed with another secret.
 func NewHMAC(read func(context.Context) ([]string, error)) *HMAC { return &HMAC{read: read} }
 
-// Verify returns ErrSignature, ErrNoSecret, or why the secrets cannot be read.
+// Verify returns ErrSignature, ErrNoSecret, or the error of reading the secrets.
 func (v *HMAC) Verify(ctx context.Context, h http.Header, body []byte) error {
 	arrived := time.Now()
 	given, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(h.Get(SignatureHeader)), "sha256="))
@@ -63,8 +62,8 @@ func (v *HMAC) Verify(ctx context.Context, h http.Header, body []byte) error {
 	if known, _ := v.since(ctx, arrived.Add(-secretsAge)); signed(body, given, known) {
 		return nil
 	}
-	// Refused only with secrets that were read after the delivery arrived: its
-	// secret may have been added a moment ago.
+	// A delivery is refused only with secrets that were read after it arrived, because its secret
+	// may have been added just before.
 	secrets, err := v.since(ctx, arrived)
 	switch {
 	case signed(body, given, secrets):
@@ -78,17 +77,17 @@ func (v *HMAC) Verify(ctx context.Context, h http.Header, body []byte) error {
 	}
 }
 
-// since returns the secrets as they were at a time or later.
+// since returns secrets that were read at a time or later.
 func (v *HMAC) since(ctx context.Context, t time.Time) ([]string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.asOf.IsZero() || v.asOf.Before(t) {
-		// Others wait for this reading: it does not end with its own request.
+		// Other deliveries wait for this reading, so it does not end with its own request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
 		defer cancel()
 		v.asOf = time.Now()
 		v.secrets, v.err = v.read(ctx)
-		// Anybody can sign with an empty secret.
+		// Anyone can sign with an empty secret.
 		v.secrets = slices.DeleteFunc(slices.Clone(v.secrets), func(s string) bool { return s == "" })
 	}
 	return v.secrets, v.err
@@ -104,8 +103,8 @@ func signed(body, signature []byte, secrets []string) bool {
 	return ok
 }
 
-// Secrets returns a function that reads the secrets of the endpoints and those
-// that given returns; given may be nil.
+// Secrets returns a function that reads the secrets of the endpoints and the secrets that given
+// returns. given may be nil.
 func Secrets(endpoints Endpoints, given func() ([]string, error)) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		secrets, err := endpoints.Secrets(ctx)
