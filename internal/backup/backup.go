@@ -1,5 +1,5 @@
-// Package backup copies an SQLite ledger to a file, verifies the copy, and puts it back.
-// A server such as PostgreSQL has tools of its own.
+// Package backup copies an SQLite ledger to a file, verifies the copy and restores it. A server
+// such as PostgreSQL has its own tools.
 package backup
 
 import (
@@ -20,15 +20,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Errors by name.
+// The errors of backups.
 var (
 	// ErrExists means that a file of that name exists.
 	ErrExists = errors.New("the file exists")
-	// ErrWrong means that the ledger in a copy does not add up.
+	// ErrWrong means that the ledger in a copy is inconsistent.
 	ErrWrong = errors.New("the ledger in the backup does not add up")
 )
 
-// Write copies the ledger to a new file while others write to the ledger, and verifies the
+// Write copies the ledger to a new file, while others may write to the ledger, and verifies the
 // copy. It returns ErrExists, ErrWrong and the errors of ledger.VerifyCopy.
 func Write(ctx context.Context, l *ledger.Ledger, file string) (ledger.Copy, error) {
 	if _, err := os.Lstat(file); err == nil {
@@ -63,7 +63,7 @@ func newFile(dir string) (string, error) {
 	return f.Name(), f.Close()
 }
 
-// verify checks that a file holds a ledger that adds up, and syncs it.
+// verify checks that a file has a consistent ledger, and syncs it.
 func verify(ctx context.Context, file string) (ledger.Copy, error) {
 	c, err := ledger.VerifyCopy(ctx, file)
 	if err != nil {
@@ -79,10 +79,10 @@ func verify(ctx context.Context, file string) (ledger.Copy, error) {
 	return c, errors.Join(f.Sync(), f.Close())
 }
 
-// Restore puts a copy of the backup in file in the place of the ledger in dir. confirm is
-// called with the verified backup; nothing is changed if it returns an error. Restore
-// returns the path where the former ledger is kept, or "" if there was none. It returns
-// ledger.ErrInUse, ErrWrong and the errors of ledger.VerifyCopy.
+// Restore replaces the ledger in dir with a copy of the backup in file. It calls confirm with the
+// verified backup and changes nothing if confirm returns an error. Restore returns the path of the
+// former ledger, or "" if dir had none. It returns ledger.ErrInUse, ErrWrong and the errors of
+// ledger.VerifyCopy.
 func Restore(ctx context.Context, file, dir string, confirm func(ledger.Copy) error) (kept string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -126,10 +126,10 @@ func copyTo(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// Daily writes a backup a day and keeps the newest ones.
+// Daily writes a backup every day and keeps the newest ones.
 type Daily struct {
 	Ledger *ledger.Ledger
-	// Name is how the file names begin.
+	// Name is the prefix of the file names.
 	Name string
 	Dir  string
 	// Keep is the number of backups to keep.
@@ -159,8 +159,8 @@ func (d *Daily) Run(ctx context.Context) {
 	}
 }
 
-// WriteDue writes a backup if the newest one is a day old, and deletes the oldest. Processes
-// that share the folder write one. A failure notifies people once, until a backup succeeds.
+// WriteDue writes a backup if the newest one is a day old, and deletes the oldest. Processes that
+// share the folder write only one. People are notified once of a failure, until a backup succeeds.
 func (d *Daily) WriteDue(ctx context.Context) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return errors.Join(err, d.notify(ctx, err))
@@ -170,7 +170,8 @@ func (d *Daily) WriteDue(ctx context.Context) error {
 		return err
 	}
 	defer lock.Unlock()
-	unfinished, _ := filepath.Glob(filepath.Join(d.Dir, unfinishedFiles)) // of processes that were killed
+	// These are files of processes that were killed.
+	unfinished, _ := filepath.Glob(filepath.Join(d.Dir, unfinishedFiles))
 	for _, file := range unfinished {
 		_ = os.Remove(file)
 	}
@@ -188,8 +189,8 @@ func (d *Daily) WriteDue(ctx context.Context) error {
 	return errors.Join(d.notify(ctx, nil), d.deleteOld())
 }
 
-// Newest returns the time of the newest backup in a folder, or zero. It ignores backups
-// dated after now, which a wrong clock made.
+// Newest returns the time of the newest backup in a folder, or the zero time. It ignores backups
+// with a time after now, which come from a wrong clock.
 func Newest(dir, name string, now time.Time) (newest time.Time, err error) {
 	files, err := list(dir, name)
 	for _, file := range files {
@@ -212,7 +213,8 @@ func list(dir, name string) ([]string, error) {
 			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}
-	return files, err // ReadDir sorts by name, and the times sort as texts
+	// ReadDir sorts by name, and the times sort as text.
+	return files, err
 }
 
 // timeOf returns the time in a file name.
@@ -233,7 +235,7 @@ func (d *Daily) deleteOld() error {
 	return err
 }
 
-// notify tells people that backups fail, or, if err is nil, that they succeed again.
+// notify sends a notification that backups fail, or, if err is nil, that they succeed again.
 func (d *Daily) notify(ctx context.Context, err error) error {
 	n := ledger.Notification{
 		Kind:    ledger.NotifyBackup,
