@@ -1,8 +1,7 @@
-// Package logs makes the loggers of the commands.
+// Package logs creates the loggers of the commands.
 //
-// Every line about the same thing has it under the same name, whichever command and
-// package writes it. Ids are ids of the ledger or of the filing service; names of
-// companies and people, numbers of either, and secrets are in no line.
+// An attribute has the same name in every package and command. IDs are IDs of the ledger or of the
+// filing service. No line contains the names or numbers of companies and people, or a secret.
 package logs
 
 import (
@@ -20,7 +19,7 @@ const (
 	Text Format = "text"
 )
 
-// ParseFormat reads the name of a format; empty is otherwise.
+// ParseFormat parses the name of a format. It returns otherwise if the name is empty.
 func ParseFormat(name string, otherwise Format) (Format, error) {
 	switch f := Format(name); f {
 	case "":
@@ -31,7 +30,7 @@ func ParseFormat(name string, otherwise Format) (Format, error) {
 	return otherwise, fmt.Errorf("FILING_LOG_FORMAT must be %s or %s", JSON, Text)
 }
 
-// NewHandler returns a handler that writes lines from a level on.
+// NewHandler returns a handler that writes lines of a level and above.
 func NewHandler(w io.Writer, f Format, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level}
 	if f == JSON {
