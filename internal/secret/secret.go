@@ -1,16 +1,16 @@
-// Package secret has the type of values that no output may show.
+// Package secret has a type for values that no output may show.
 package secret
 
 import "log/slog"
 
-// redacted stands for a value in every output.
+// redacted replaces a value in every output.
 const redacted = "REDACTED"
 
-// Value is a key, a password, or another text that logs, errors and JSON never
-// show. Only Reveal returns it. The zero Value is empty.
+// Value is a key, a password or another text that logs, errors and JSON never show. Only Reveal
+// returns it. The zero Value is empty.
 //
-// The text lies behind a function: fmt and slog call no methods on an unexported
-// field, and print what it holds.
+// A function returns the text, because fmt and slog call no methods on an unexported field and
+// would print its content.
 type Value struct{ reveal func() string }
 
 // New returns a text as a secret.
@@ -32,7 +32,7 @@ func (v Value) Reveal() string {
 	return v.reveal()
 }
 
-// String keeps the secret out of text; an empty value is empty.
+// String keeps the secret out of text. It is empty if the value is empty.
 func (v Value) String() string {
 	if v.IsEmpty() {
 		return ""
