@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Sync makes the renames within a folder durable, where the system can: Windows
-// syncs no folders, and neither do some network file systems.
+// Sync makes the renames within a folder durable if the system supports it. Windows and some
+// network file systems cannot sync folders.
 func Sync(path string) error { return syncOn(runtime.GOOS, path) }
 
 func syncOn(system, path string) error {
