@@ -1,4 +1,4 @@
-// Package nettest gives tests addresses for servers that they start later.
+// Package nettest provides addresses for servers that tests start later.
 package nettest
 
 import (
@@ -7,16 +7,14 @@ import (
 	"strconv"
 )
 
-// Ports of addresses lie below those that the system gives to outgoing
-// connections (from 32768 on Linux, 49152 elsewhere), so that no connection takes
-// one between Free and the start of its server.
+// The ports are below the range of outgoing connections (from 32768 on Linux, 49152 elsewhere), so
+// that no connection takes one between Free and the start of its server.
 const (
 	lowestPort  = 10_000
 	highestPort = 32_000
 )
 
-// Free returns a random address of the loopback interface that no server listens
-// on.
+// Free returns a random loopback address on which no server listens.
 func Free() string {
 	for {
 		port := lowestPort + rand.IntN(highestPort-lowestPort)
