@@ -1,6 +1,6 @@
-// Package sheettest makes hostile spreadsheets for tests: files of less than a
-// megabyte that cost a careless reader gigabytes or minutes, one for each part
-// of a workbook and each trick of a CSV.
+// Package sheettest generates hostile spreadsheets for tests. Each is smaller than a megabyte and
+// costs a careless reader gigabytes or minutes. There is one for each part of a workbook and each
+// trick of a CSV file.
 package sheettest
 
 import (
@@ -18,22 +18,22 @@ import (
 	"unicode/utf16"
 )
 
-// MaxBytes is the size that no hostile file exceeds. Limits grow with the size
-// of a file, so most are padded up to it.
+// MaxBytes is the maximum size of a hostile file. Limits grow with the size of a file, so most
+// files are padded to it.
 const MaxBytes = 1_000_000
 
 // File is a hostile spreadsheet.
 type File struct {
-	Name string // with its extension; it says what is too large
+	// Name has the extension and names the oversized part.
+	Name string
 	make func() []byte
 }
 
-// Bytes makes the content of the file, the same at every call.
+// Bytes returns the content of the file, which is the same at every call.
 func (f File) Bytes() []byte { return f.make() }
 
-// Flood is a workbook of which a part consists of a text that is repeated,
-// between two others: for fuzzers, which find texts that cost more than they
-// seem to. It is padded to MaxBytes where it is not longer than that by itself.
+// Flood returns a workbook in which one part is a repeated text between two others. Fuzzers use it
+// to find texts that are unexpectedly expensive. It is padded to MaxBytes if it is shorter.
 func Flood(name, head, body string, times int, tail string) []byte {
 	return workbook(map[string]part{name: {head: head, body: body, times: times, tail: tail}})
 }
@@ -49,12 +49,13 @@ const (
 	Sheet   = "xl/worksheets/sheet1.xml"
 )
 
-// A part is text with a run that is repeated: <head> body × times <tail>.
+// part is text with a repeated section: head, body × times, tail.
 type part struct {
 	head, body string
 	times      int
 	tail       string
-	each       func(i int) string // in place of body
+	// each replaces body.
+	each func(i int) string
 }
 
 func (p part) write(w io.Writer) error {
@@ -90,7 +91,7 @@ const (
 		`<Relationship Id="rId2" Type="` + officeRel + `/styles" Target="styles.xml"/>` +
 		`<Relationship Id="rId3" Type="` + officeRel + `/sharedStrings" Target="sharedStrings.xml"/>`
 
-	// header and company are the rows of an honest sheet of annual reports.
+	// csvHead is the header of an honest CSV file of annual reports.
 	csvHead = "Company ID,User Email,Filing State,Filing Year\n"
 )
 
@@ -115,8 +116,8 @@ var honest = map[string]part{
 	Sheet: {head: sheetHead + header + company + sheetTail},
 }
 
-// workbook packs parts over those of an honest workbook, padded by a part that
-// no one reads.
+// workbook packs parts over the parts of an honest workbook, padded with a part that readers
+// ignore.
 func workbook(parts map[string]part) []byte {
 	all := maps.Clone(honest)
 	maps.Copy(all, parts)
@@ -131,10 +132,11 @@ func workbook(parts map[string]part) []byte {
 		}
 		must(err)
 	}
-	out, err := w.CreateHeader(&zip.FileHeader{Name: "xl/media/image1.png", Method: zip.Store}) // ends the part before
+	out, err := w.CreateHeader(&zip.FileHeader{Name: "xl/media/image1.png", Method: zip.Store}) // ends the previous part
 	must(err)
 	must(w.Flush())
-	const entry = 128 // of the archive's directory, which is written last
+	// entry is the size of an entry in the archive's directory, which is written last.
+	const entry = 128
 	if spare := MaxBytes - b.Len() - entry*(len(all)+1) - 4096; spare > 0 {
 		_, err = out.Write(noise(spare))
 		must(err)
@@ -164,38 +166,38 @@ func csv(name string, data func() []byte) File {
 	return File{name + ".csv", data}
 }
 
-// unpacked is how many bytes a flood unpacks to: more than a file of a megabyte may.
+// unpacked is the unpacked size of a flood in bytes. It exceeds the limit for a file of a megabyte.
 const unpacked = 72 << 20
 
-// flood repeats a text until it fills a part, or only a piece of it.
+// flood returns a part that repeats a text up to unpacked bytes.
 func flood(head, body, tail string) part {
 	return part{head: head, body: body, times: unpacked / len(body), tail: tail}
 }
 
-// some repeats a text until so many bytes are full.
+// some returns a part that repeats a text up to n bytes.
 func some(n int, head, body, tail string) part {
 	return part{head: head, body: body, times: n / len(body), tail: tail}
 }
 
-// only is a workbook with one part in place of the honest one.
+// only returns a workbook with one replaced part.
 func only(name, which string, p part) File { return xlsx(name, map[string]part{which: p}) }
 
-// rows is a workbook of so many rows below its header.
+// rows returns a workbook with a number of equal rows below its header.
 func rows(name string, times int, row string) File {
 	return only(name, Sheet, part{head: sheetHead + header, body: row, times: times, tail: sheetTail})
 }
 
-// eachRow is a workbook of so many different rows below its header.
+// eachRow returns a workbook with a number of different rows below its header.
 func eachRow(name string, times int, row func(i int) string) File {
 	return only(name, Sheet, part{head: sheetHead + header, each: row, times: times, tail: sheetTail})
 }
 
-// fullOf is a workbook of n bytes of equal rows below its header.
+// fullOf returns a workbook with n bytes of equal rows below its header.
 func fullOf(name string, n int, row string) File {
 	return only(name, Sheet, some(n, sheetHead+header, row, sheetTail))
 }
 
-// besides is a workbook with the sheet that is read and another one.
+// besides returns a workbook with the sheet that is read and another one.
 func besides(name, read, other string, sheets ...part) File {
 	return xlsx(name, map[string]part{
 		Book: {head: bookHead + `<sheets><sheet name="` + read + `" r:id="rId1"/><sheet name="` + other +
@@ -207,12 +209,12 @@ func besides(name, read, other string, sheets ...part) File {
 	})
 }
 
-// Files are all hostile files.
+// Files returns all hostile files.
 func Files() []File {
 	return slices.Concat(bookFiles(), sheetFiles(), officerFiles(), mostFiles(), archiveFiles(), csvFiles())
 }
 
-// bookFiles are workbooks with too much in the parts beside the sheets.
+// bookFiles returns workbooks with oversized parts beside the sheets.
 func bookFiles() []File {
 	const styles, cells = `<styleSheet ` + mainSpace + `>`, `</cellXfs></styleSheet>`
 	return []File{
@@ -250,17 +252,17 @@ func bookFiles() []File {
 	}
 }
 
-// long is a text just below the longest of a cell.
+// long is a text just below the maximum length of a cell.
 var long = strings.Repeat("All work and no play. ", 5900)
 
 func sharedLong(times int) part {
 	return part{head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: times, tail: `</sst>`}
 }
 
-// sheetFiles are workbooks with too much in the sheet.
+// sheetFiles returns workbooks with an oversized sheet.
 func sheetFiles() []File {
 	far := func(i int) string { return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2) }
-	// tail is what follows the rows of a sheet.
+	// tail returns a sheet with text after its rows.
 	tail := func(name string) (head, end string) {
 		return sheetHead + header + company + `</sheetData><` + name + `>`, `</` + name + `></worksheet>`
 	}
@@ -309,7 +311,7 @@ func sheetFiles() []File {
 	}
 }
 
-// officerFiles are workbooks with too much on a sheet beside the one that is read.
+// officerFiles returns workbooks with an oversized sheet beside the one that is read.
 func officerFiles() []File {
 	companies := sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email")
 	officers := sheetHead + texts("Legal Name", "First Name", "Last Name", "Title")
@@ -331,7 +333,7 @@ func officerFiles() []File {
 	}
 }
 
-// mostFiles stay just below the limits.
+// mostFiles returns files just below the limits.
 func mostFiles() []File {
 	return []File{
 		rows("most-rows", 84_000, company),
@@ -358,12 +360,12 @@ func mostFiles() []File {
 	}
 }
 
-// archiveFiles are archives that lie about what they hold.
+// archiveFiles returns archives with false sizes or structures.
 func archiveFiles() []File {
 	return []File{{"zip-overlap.xlsx", overlapping}, {"zip-directory.xlsx", directory}, {"zip-lying-size.xlsx", lying}}
 }
 
-// csvFiles are texts, each of a head and a body that is repeated.
+// csvFiles returns CSV files, each with a head and a repeated body.
 func csvFiles() []File {
 	repeat := func(name, head, body string, times int) File {
 		return csv(name, func() []byte { return []byte(head + strings.Repeat(body, times)) })
@@ -389,7 +391,7 @@ func csvFiles() []File {
 	}
 }
 
-// sheets are parts of a workbook with so many sheets, each with rows that may be filings.
+// sheets returns the parts of a workbook with n sheets, each with rows that may be filings.
 func sheets(n int) map[string]part {
 	parts := map[string]part{
 		Book: {head: bookHead + `<sheets>`, times: n, tail: `</sheets></workbook>`, each: func(i int) string {
@@ -411,7 +413,7 @@ func sheets(n int) map[string]part {
 
 func inline(text string) string { return `<c t="inlineStr"><is><t>` + text + `</t></is></c>` }
 
-// texts is a row of inline texts.
+// texts returns a row of inline texts.
 func texts(all ...string) string {
 	var b strings.Builder
 	b.WriteString("<row>")
@@ -430,7 +432,7 @@ func utf16Of(text string) []byte {
 	return b
 }
 
-// overlapping is a workbook of which 10,000 sheets share one compressed part of 40 MB.
+// overlapping returns a workbook in which 10,000 sheets share one compressed part of 40 MB.
 func overlapping() []byte {
 	var packed bytes.Buffer
 	deflate, err := flate.NewWriter(&packed, flate.BestCompression)
@@ -488,12 +490,12 @@ func overlapping() []byte {
 			binary.LittleEndian.PutUint32(entry[16:], sum.Sum32())
 			binary.LittleEndian.PutUint32(entry[20:], uint32(packed.Len()))
 			binary.LittleEndian.PutUint32(entry[24:], uint32(size))
-			binary.LittleEndian.PutUint32(entry[42:], 0) // where the first part begins
+			binary.LittleEndian.PutUint32(entry[42:], 0) // the offset of the first part
 		}
 	})
 }
 
-// directory is an archive of nothing but its directory.
+// directory returns an archive that has only its directory.
 func directory() []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -505,7 +507,7 @@ func directory() []byte {
 	return b.Bytes()
 }
 
-// lying is a workbook whose styles say that they are small.
+// lying returns a workbook whose styles have a false small size.
 func lying() []byte {
 	return patched(workbook(map[string]part{
 		Styles: some(500<<20, `<styleSheet><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`),

@@ -9,21 +9,21 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// SSN is the number that Office hides in every kind of place. Its parts are not
-// found in any other text of the workbook.
+// SSN is the number that Office hides in every kind of place. Its parts occur in no other text of
+// the workbook.
 const SSN = "519-47-3862"
 
 // The sheets of Office.
 const (
-	OfficeSheet  = "Clients 2026"
-	OfficeHeader = 4 // the row of its header
+	OfficeSheet = "Clients 2026"
+	// OfficeHeader is the row of the header.
+	OfficeHeader = 4
 	OfficeRows   = 12
 )
 
-// Office is a workbook as an accounting firm keeps it: title rows, styles,
-// formulas, comments, drop-downs, conditional formats, charts and several sheets.
-// It has macros and a link to another workbook, and SSN is in cells, comments, names,
-// properties and caches.
+// Office returns a workbook such as an accounting firm has. It has title rows, styles, formulas,
+// comments, drop-downs, conditional formats, charts, several sheets, macros and a link to another
+// workbook. SSN is in cells, comments, names, properties and caches.
 func Office() []byte {
 	f := excelize.NewFile()
 	defer f.Close()
@@ -55,7 +55,7 @@ func Office() []byte {
 	for i := range OfficeRows {
 		row := OfficeHeader + 1 + i
 		if i >= 6 {
-			row++ // a blank row between
+			row++ // a blank row in the middle
 		}
 		cell := func(col int) string {
 			name, err := excelize.CoordinatesToCellName(col, row)
@@ -125,7 +125,7 @@ func Office() []byte {
 	return withPrograms(out.Bytes())
 }
 
-// withPrograms adds what a copy must not pass on.
+// withPrograms adds macros, links and other parts that a copy must not contain.
 func withPrograms(data []byte) []byte {
 	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	must(err)
