@@ -18,9 +18,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// OnBoth runs a suite on SQLite and, if TEST_DATABASE_URL names a server, on
-// PostgreSQL. On CI the server must be there. The suite receives the DatabaseURL of
-// ledger.Config: a separate, migrated ledger.
+// OnBoth runs a suite on SQLite and, if TEST_DATABASE_URL names a server, on PostgreSQL. CI
+// requires the server. The suite receives the DatabaseURL of ledger.Config, which is a separate,
+// migrated ledger.
 func OnBoth(t *testing.T, suite func(t *testing.T, database string)) {
 	t.Run("SQLite", func(t *testing.T) { suite(t, "") })
 	server := os.Getenv("TEST_DATABASE_URL")
@@ -33,8 +33,8 @@ func OnBoth(t *testing.T, suite func(t *testing.T, database string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { suite(t, Database(t, server)) })
 }
 
-// Server returns the address of the PostgreSQL server that TEST_DATABASE_URL names.
-// Without one, the test is skipped; on CI it fails.
+// Server returns the address of the PostgreSQL server that TEST_DATABASE_URL names. Without it, the
+// test is skipped, or fails on CI.
 func Server(tb testing.TB) string {
 	tb.Helper()
 	server := os.Getenv("TEST_DATABASE_URL")
@@ -47,8 +47,8 @@ func Server(tb testing.TB) string {
 	return server
 }
 
-// Database creates a migrated PostgreSQL ledger, and drops it after the test. Copying a
-// template takes a fraction of the time of the migrations.
+// Database creates a migrated PostgreSQL ledger and drops it after the test. A copy of a template
+// takes a fraction of the time of the migrations.
 func Database(tb testing.TB, server string) string {
 	tb.Helper()
 	from, err := template(tb.Context(), server)
@@ -67,8 +67,8 @@ func Database(tb testing.TB, server string) string {
 	return address
 }
 
-// template returns the name of a database with an empty, migrated ledger. It is named
-// for the migrations, shared by all test processes, and left on the server.
+// template returns the name of a database with an empty, migrated ledger. Its name depends on the
+// migrations. All test processes share it, and it stays on the server.
 func template(ctx context.Context, server string) (string, error) {
 	hash := sha256.New()
 	files, err := fs.Glob(ledger.Migrations, "migrations/*.sql")
@@ -151,7 +151,7 @@ func withPath(server, name string) (string, error) {
 	return address.String(), nil
 }
 
-// Schema creates an empty schema on a server, and drops it after the test.
+// Schema creates an empty schema on a server and drops it after the test.
 func Schema(tb testing.TB, server string) string {
 	tb.Helper()
 	name := "t" + strings.ToLower(rand.Text())
@@ -167,7 +167,7 @@ func Schema(tb testing.TB, server string) string {
 	return u.String()
 }
 
-// exec runs a statement on a server, also after the test's context has ended.
+// exec runs a statement on a server, even after the test's context has ended.
 func exec(tb testing.TB, server, statement string) {
 	tb.Helper()
 	if err := Exec(context.Background(), server, statement); err != nil {
@@ -175,7 +175,7 @@ func exec(tb testing.TB, server, statement string) {
 	}
 }
 
-// Exec runs a statement on a PostgreSQL ledger beside its processes.
+// Exec runs a statement on a PostgreSQL ledger outside the product's own connections.
 func Exec(ctx context.Context, database, statement string) error {
 	db, err := sql.Open("pgx", database)
 	if err != nil {

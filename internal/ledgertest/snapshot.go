@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// Restorable is a place for a ledger that can be taken back in time while
-// processes have it open.
+// Restorable is a ledger that can go back in time while processes have it open.
 type Restorable struct {
 	testing.TB
-	Dir      string
-	Database string // what ledger.Config takes as DatabaseURL
+	Dir string
+	// Database is the DatabaseURL of ledger.Config.
+	Database string
 
 	server     *sql.DB
 	name, copy string
 }
 
-// OnBothRestorable runs a suite on an SQLite file and, where TEST_DATABASE_URL
-// names a server, on a PostgreSQL database of its own.
+// OnBothRestorable runs a suite on an SQLite file and, if TEST_DATABASE_URL names a server, on a
+// separate PostgreSQL database.
 func OnBothRestorable(t *testing.T, suite func(*testing.T, *Restorable)) {
 	OnBoth(t, func(t *testing.T, database string) {
 		r := &Restorable{TB: t, Dir: t.TempDir(), Database: database}
@@ -58,7 +58,7 @@ func (r *Restorable) exec(statements ...string) {
 	}
 }
 
-// alone runs statements on the server while nobody is connected to the ledger.
+// alone runs statements on the server while no connection to the ledger is open.
 func (r *Restorable) alone(statements ...string) {
 	r.Helper()
 	r.exec("ALTER DATABASE " + r.name + " WITH ALLOW_CONNECTIONS false")
@@ -73,7 +73,7 @@ func (r *Restorable) alone(statements ...string) {
 	r.exec("ALTER DATABASE " + r.name + " WITH ALLOW_CONNECTIONS true")
 }
 
-// Keep makes the copy that Restore goes back to, in place of an earlier one.
+// Keep creates the copy that Restore goes back to. It replaces an earlier copy.
 func (r *Restorable) Keep() {
 	r.Helper()
 	if r.server != nil {
@@ -95,13 +95,13 @@ func (r *Restorable) Keep() {
 	}
 }
 
-// Restore puts the copy in the place of the ledger, as a stand-by does that lacks
-// the last commits, or a person with a backup. It may be called again.
+// Restore replaces the ledger with the copy, like a standby that lacks the last commits, or a
+// person with a backup. It may be called again.
 //
-// The product asks a person to stop every process first. Here none is stopped, and
-// so the log of an SQLite file goes before the file: a log that stayed would be
-// taken for that of the copy. A connection that is made in between sees the old file
-// without its log; those that are open, of the writers above all, have both.
+// The product asks a person to stop every process first. Restore stops none. It therefore removes
+// the log of an SQLite file before it replaces the file, because SQLite would use a remaining log
+// for the copy. A connection opened in between sees the old file without its log. Connections that
+// are already open, especially connections of writers, still have both.
 func (r *Restorable) Restore() {
 	r.Helper()
 	if r.server != nil {
