@@ -35,8 +35,8 @@ func (s *Service) DashboardIDs(ctx context.Context, o *UncertainOrder) (user, co
 	return user, company, nil
 }
 
-// DashboardLink asks for a link to the dashboard that shows an order. It signs in anyone
-// who has it. DashboardLink returns ErrNoDashboard and the errors of the filing service.
+// DashboardLink requests a link to the dashboard that shows an order. The link signs in anyone who
+// has it. DashboardLink returns ErrNoDashboard and the errors of the filing service.
 func (s *Service) DashboardLink(ctx context.Context, o *UncertainOrder) (string, error) {
 	user, company, err := s.DashboardIDs(ctx, o)
 	if err != nil {

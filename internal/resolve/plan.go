@@ -8,16 +8,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Decision is a person's decision on one uncertain row. Nothing of it is checked.
+// Decision is a person's unchecked decision on an uncertain row.
 type Decision struct {
-	Row       int // the number of the row in its batch
-	Attempt   int // the uncertain attempt
+	// Row is the number of the row in its batch.
+	Row int
+	// Attempt is the uncertain attempt.
+	Attempt   int
 	Verdict   Verdict
 	OrderIDs  []string
 	CompanyID string
 }
 
-// Verdict is what a person decides on a row. It is empty if the row stays uncertain.
+// Verdict is the result of a person's decision on a row. It is empty if the row stays uncertain.
 type Verdict string
 
 // The verdicts.
@@ -36,9 +38,11 @@ type Problem struct {
 // Plan is the effect of decisions.
 type Plan struct {
 	Resolutions []*Resolution
-	Left        int      // rows without a decision
-	Notes       []string // rows that are resolved already
-	Problems    []Problem
+	// Left counts the rows without a decision.
+	Left int
+	// Notes describe the rows that are already resolved.
+	Notes    []string
+	Problems []Problem
 }
 
 // Plan checks the decisions on a batch against each other and against the ledger.
@@ -71,9 +75,9 @@ func (s *Service) Plan(ctx context.Context, batch string, decisions []Decision) 
 	return p, nil
 }
 
-// checkDecision turns a decision into a resolution. It returns nil if there is no decision,
-// or the attempt is no longer uncertain, and a *Fault for a field that is wrong. given has
-// the rows of the order IDs so far.
+// checkDecision turns a decision into a resolution. It returns nil if the row stays uncertain or
+// the attempt is no longer uncertain. It returns a *Fault for an invalid field. given has the rows
+// of the order IDs so far.
 func (s *Service) checkDecision(ctx context.Context, o *UncertainOrder, d Decision,
 	given map[string]int) (*Resolution, error) {
 	entered := len(d.OrderIDs) > 0 || d.CompanyID != ""
@@ -104,10 +108,13 @@ func (s *Service) checkDecision(ctx context.Context, o *UncertainOrder, d Decisi
 	return r, s.Check(ctx, r)
 }
 
-// Effect is what resolutions do to rows and to money.
+// Effect is the effect of resolutions on rows and money.
 type Effect struct {
-	Placed, Created, NotPlaced int         // rows: with an order, with only a company, with neither
-	Spent, Released            money.Cents // of what was reserved
+	// Placed counts rows with an order, Created rows with only a company, and NotPlaced rows with
+	// neither.
+	Placed, Created, NotPlaced int
+	// Spent and Released are parts of the reserved money.
+	Spent, Released money.Cents
 }
 
 // EffectOf sums up resolutions.

@@ -17,28 +17,32 @@ import (
 // Service resolves uncertain orders in the ledger.
 type Service struct {
 	Ledger *ledger.Ledger
-	Client func() (*filingapi.Client, error) // called only where a company has to be looked up
-	By     string                            // who resolves, and with what; stands in the rows' messages
+	// Client returns the API client. It is called only if a company must be looked up.
+	Client func() (*filingapi.Client, error)
+	// By is the user and the means of the resolution, for the messages of the rows.
+	By string
 }
 
-// Resolution is a person's decision on an uncertain order: placed where it has
-// order ids or a company, not placed where it has neither.
+// Resolution is a person's decision on an uncertain order. It means placed if it has order IDs or a
+// company, and not placed otherwise.
 type Resolution struct {
-	Order      *UncertainOrder
-	OrderIDs   []string
-	CompanyID  string   // of the company that was created, or formed
-	Objections []string // what speaks against it, in sentences
+	Order    *UncertainOrder
+	OrderIDs []string
+	// CompanyID is the ID of the company that was created or formed.
+	CompanyID string
+	// Objections are the reasons against the resolution, in sentences.
+	Objections []string
 
-	company filing.Company // as the filing service has it
+	// company is the filing service's record of the company.
+	company filing.Company
 }
 
-// IsPlaced reports whether the decision is that something was placed.
+// IsPlaced reports whether the decision is that an order or a company was placed.
 func (r *Resolution) IsPlaced() bool { return len(r.OrderIDs) > 0 || r.CompanyID != "" }
 
-// Check looks up what a resolution names and sets its Objections. It returns a
-// *Fault for an invalid field and for an order that is not the row's, or the error of
-// looking up a company. The filing service answers no questions about an order, so that
-// only recorded rows and events tell whose it is.
+// Check looks up the entries of a resolution and sets its Objections. It returns a *Fault for an
+// invalid field and for an order of another row, or the error of looking up a company. The filing
+// service has no call for an order, so only recorded rows and events show to which row it belongs.
 func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	if err := r.fault(); err != nil {
 		return err
@@ -70,7 +74,7 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	return nil
 }
 
-// fault returns the error of a resolution's fields, without looking anything up.
+// fault returns the error of a resolution's fields, without any lookup.
 func (r *Resolution) fault() error {
 	row := &r.Order.Row
 	for i, id := range r.OrderIDs {
@@ -121,7 +125,7 @@ const (
 	CompanyIDField Field = "Company ID"
 )
 
-// Fault is an error of one field of a resolution.
+// Fault is an error in a field of a resolution.
 type Fault struct {
 	Field   Field
 	Message string
@@ -135,8 +139,8 @@ func isOrderID(id string) bool {
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// findCompany looks up a company that was created, or formed: what came with it
-// is recorded as that company's from then on, and is not bought again.
+// findCompany looks up a company that was created or formed. Its purchases are then recorded under
+// that company, and are not bought again.
 func (s *Service) findCompany(ctx context.Context, r *Resolution) (err error) {
 	request := r.Order.Row.Request
 	switch formation := request.Order.Formation; {
@@ -149,8 +153,8 @@ func (s *Service) findCompany(ctx context.Context, r *Resolution) (err error) {
 	return err
 }
 
-// lookUpCompany looks up a company, which must have one of the names that it was
-// ordered by. It returns a *Fault where it does not exist, or has another name.
+// lookUpCompany looks up a company, which must have one of the names in its order. It returns a
+// *Fault if the company does not exist or has another name.
 func (s *Service) lookUpCompany(ctx context.Context, id, name string, others ...string) (filing.Company, error) {
 	client, err := s.Client()
 	if err != nil {
@@ -174,8 +178,7 @@ func (s *Service) lookUpCompany(ctx context.Context, id, name string, others ...
 	}
 }
 
-// Events are what the filing service reported about orders that belong to no
-// row, by order id.
+// Events are the filing service's reports about orders that belong to no row, by order ID.
 type Events map[string][]ledger.Event
 
 // Events loads the events of these orders.
@@ -195,7 +198,7 @@ func loadEvents(ctx context.Context, l *ledger.Ledger, orders []string) (Events,
 	return events, nil
 }
 
-// objections lists what speaks against a resolution, in sentences.
+// objections lists the reasons against a resolution, in sentences.
 func (r *Resolution) objections(events Events) []string {
 	row := &r.Order.Row
 	if !r.IsPlaced() {
@@ -227,11 +230,11 @@ func (r *Resolution) objections(events Events) []string {
 	return why
 }
 
-// someOrders is how many of the orders that may be a row's are named, the nearest
-// in time.
+// someOrders is the number of possible orders of a row that an objection names. The nearest in time
+// come first.
 const someOrders = 3
 
-// mayBePlaced says which orders speak against marking the row as not placed.
+// mayBePlaced lists the orders that contradict marking the row as not placed.
 func (o *UncertainOrder) mayBePlaced() []string {
 	if len(o.Candidates) == 0 {
 		return nil
@@ -250,11 +253,12 @@ func (o *UncertainOrder) mayBePlaced() []string {
 	}
 }
 
-// withoutID lists the items of a row that no order id was given for, by title: an
-// id is of the product that its events name, or else of the first that is left.
+// withoutID lists the titles of a row's items without an order ID. An ID belongs to the product
+// that its events name, or else to the first remaining one.
 func (r *Resolution) withoutID(events Events) []string {
 	if len(r.OrderIDs) == 0 {
-		return nil // a company alone
+		// The resolution has only a company.
+		return nil
 	}
 	left := r.Order.Products()
 	others := 0
@@ -281,11 +285,10 @@ func (events Events) Name(order string, product filing.Product) bool {
 	})
 }
 
-// clockSkew is how far the service's clock may be behind ours.
+// clockSkew is the maximum lag of the service's clock behind ours.
 const clockSkew = time.Minute
 
-// contradicts says why the order of an event cannot be the row's; empty where
-// it can.
+// contradicts explains why the order of an event cannot be the row's. It returns "" if it can be.
 func (r *Resolution) contradicts(e ledger.Event) string {
 	if text := r.ofAnother(e); text != "" {
 		return text
@@ -297,8 +300,8 @@ func (r *Resolution) contradicts(e ledger.Event) string {
 	return ""
 }
 
-// ofAnother says which other product, company, state or year the order of an event is
-// for; empty if there is none.
+// ofAnother names the other product, company, state or year of an event's order. It returns "" if
+// there is none.
 func (r *Resolution) ofAnother(e ledger.Event) string {
 	row := &r.Order.Row
 	ordered := r.Order.Products()
@@ -319,7 +322,7 @@ func (r *Resolution) ofAnother(e ledger.Event) string {
 	return ""
 }
 
-// Resolve records a resolution, and says what that did to the row.
+// Resolve records a resolution, and describes its effect on the row.
 func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	row := &r.Order.Row
 	decisions := s.Ledger.Resolutions().For(*row)
@@ -361,7 +364,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	return said, decisions.MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
 }
 
-// created says what became of a row whose company was found.
+// created describes the state of a row whose company was found.
 func (s *Service) created(ctx context.Context, row *ledger.Row, company string) (string, error) {
 	now, err := s.Ledger.Row(ctx, row.ID)
 	switch {
@@ -374,13 +377,13 @@ func (s *Service) created(ctx context.Context, row *ledger.Row, company string) 
 	return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number, company), nil
 }
 
-// by says who resolves, and when.
+// by names the user, the means and the time of a resolution.
 func (s *Service) by() string {
 	return s.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 }
 
-// NameCompany records the company that a placed formation formed, where no event
-// names it. It returns a *Fault where the company cannot be the one.
+// NameCompany records the company of a placed formation if no event names it. It returns a *Fault
+// if the company cannot be the one.
 func (s *Service) NameCompany(ctx context.Context, row ledger.Row, company string) (string, error) {
 	switch {
 	case row.Request == nil || row.Request.Order.Formation == nil:
@@ -398,7 +401,7 @@ func (s *Service) NameCompany(ctx context.Context, row ledger.Row, company strin
 			"placed; the new company is "+found.ID+", entered by "+s.by())
 }
 
-// IsRecorded reports whether a row already has the ids that were found for it.
+// IsRecorded reports whether a row already has the IDs that were found for it.
 func IsRecorded(row ledger.Row, orderIDs []string, company string) bool {
 	for _, id := range orderIDs {
 		if !slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return i.OrderID == id }) {
@@ -411,8 +414,8 @@ func IsRecorded(row ledger.Row, orderIDs []string, company string) bool {
 	return len(orderIDs) > 0 || company != ""
 }
 
-// released says what became of a row that was not placed: one of a canceled
-// batch is not sent again.
+// released describes the state of a row that was not placed. A row of a canceled batch is not sent
+// again.
 func (s *Service) released(ctx context.Context, row *ledger.Row) (string, error) {
 	now, err := s.Ledger.Row(ctx, row.ID)
 	if err != nil {

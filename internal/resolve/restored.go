@@ -20,19 +20,19 @@ import (
 // Marked counts the results of MarkRestored.
 type Marked struct {
 	Uncertain int
-	// Unsent counts rows of which nothing can have been sent: another row has their
-	// purchase, or the service knows no such company or user.
+	// Unsent counts rows that cannot have been sent. Either another row has their purchase, or the
+	// service has no such company or user.
 	Unsent int
-	// Waiting counts rows that another uncertain row shares an item with. They stay
-	// unchecked until it is resolved.
+	// Waiting counts rows that share an item with another uncertain row. They stay unchecked until
+	// that row is resolved.
 	Waiting int
-	// Failed says which rows could not be checked, and why.
+	// Failed names the rows that could not be checked, with the reasons.
 	Failed []string
 }
 
-// MarkRestored makes unchecked rows of a ledger that went back in time uncertain: they may
-// have been sent since. It asks the service only about rows that name their company or
-// their user otherwise than by ID.
+// MarkRestored makes unchecked rows of a restored ledger uncertain, because they may have been sent
+// since the backup. It calls the service only for rows that do not name their company or user by
+// ID.
 func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since time.Time) (Marked, error) {
 	var did Marked
 	p, err := s.loadParties(ctx, rows)
@@ -74,7 +74,8 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 			switch {
 			case begun.Try > 0:
 				did.Uncertain++
-			case begun.Lost: // no longer ready
+			// The row is no longer ready.
+			case begun.Lost:
 			default:
 				rest, left := without(intents[i], begun.Taken[0])
 				switch {
@@ -93,8 +94,8 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
 }
 
-// without returns what may have been sent of an order of which another row has an
-// item. Of a company that another row creates every row may have sent its order.
+// without returns the part of an order that may have been sent, given that another row has one of
+// its items. If another row creates the company, every row of the company may have sent its order.
 func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
 	if !in.Creating && (!t.Bought || t.Covers || len(in.Claims) < 2 || t.Claim.Product == filing.Formation) {
 		return in, false
@@ -103,19 +104,20 @@ func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
 	return in, true
 }
 
-// lookupsAtOnce limits the parallel look-ups, because the filing service receives orders at
-// the same time.
+// lookupsAtOnce limits the parallel lookups, because the filing service receives orders at the same
+// time.
 const lookupsAtOnce = 4
 
-// parties are the ids of users and companies by the references of rows.
+// parties are the IDs of users and companies by the references of rows.
 type parties struct {
 	users     map[string]filing.User
 	companies map[string]filing.Company
-	errs      map[string]error // of what could not be looked up, by reference
+	// errs are the errors of failed lookups by reference.
+	errs map[string]error
 }
 
-// of returns the ids that a row's purchases are known by. The user matters only
-// where there is no company yet.
+// of returns the user and company IDs of a row's purchases. The user matters only if there is no
+// company yet.
 func (p *parties) of(row ledger.Row) (user, company string, err error) {
 	r := row.Request
 	if ref := r.Company.Ref; r.Order.Formation == nil && ref != "" {
@@ -137,8 +139,7 @@ func (p *parties) of(row ledger.Row) (user, company string, err error) {
 	return user, company, nil
 }
 
-// loadParties finds the users and companies of rows in the ledger, or else at the
-// service.
+// loadParties finds the users and companies of rows in the ledger, or else at the service.
 func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties, error) {
 	users, companies := make(map[string]bool), make(map[string]bool)
 	for _, row := range rows {
@@ -174,7 +175,7 @@ func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties,
 	return p, err
 }
 
-// lookUpMissing asks the service for those that the ledger does not know.
+// lookUpMissing looks up the users and companies that are not in the ledger.
 func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companies map[string]bool) error {
 	maps.DeleteFunc(users, func(ref string, _ bool) bool { _, known := p.users[ref]; return known })
 	maps.DeleteFunc(companies, func(ref string, _ bool) bool { _, known := p.companies[ref]; return known })

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// ParseSince returns these of a text that is no time, or none in the past.
+// ParseSince returns ErrNoTime for a text that is not a time, and ErrFuture for a time that is not
+// in the past.
 var (
 	ErrNoTime = errors.New("not a time: write 2026-03-01 14:30 or, in UTC, 2026-03-01T14:30:00Z")
 	ErrFuture = errors.New("in the future; enter the time of the backup")
 )
 
-// sinceLayouts are the ways to write the time of a backup.
+// sinceLayouts are the accepted layouts for the time of a backup.
 var sinceLayouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04", time.DateOnly}
 
-// ParseSince reads the time of a backup; the zero time for "". The time is in the
-// zone unless it names one, also by "UTC" behind it.
+// ParseSince parses the time of a backup. It returns the zero time for an empty text. The time is
+// in the given zone unless it names one, also by a final "UTC".
 func ParseSince(text string, zone *time.Location, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -13,33 +13,42 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// UncertainOrder is a row that was sent and not confirmed, with everything that
-// helps to decide whether it was placed. The workbook, the page and the commands
-// all show this one.
+// UncertainOrder is a row that was sent and not confirmed, with all the evidence whether it was
+// placed. The workbook, the page and the commands all show the same evidence.
 type UncertainOrder struct {
-	Row            ledger.Row
-	Company        string // its legal name; empty where it is not known
-	Attempts       []ledger.Attempt
-	Candidates     []Candidate // the nearest in time to the row's attempt first
-	MoreCandidates int         // further ones, which are not listed
+	Row ledger.Row
+	// Company is the legal name of the company. Empty if unknown.
+	Company  string
+	Attempts []ledger.Attempt
+	// Candidates are sorted by their distance in time from the row's attempt, the nearest first.
+	Candidates []Candidate
+	// MoreCandidates counts the candidates that are not listed.
+	MoreCandidates int
 }
 
-// Candidate is an order that the service reported, that belongs to no row, and
-// that may be the row's.
+// Candidate is an order that the service reported, that belongs to no row, and that may be the
+// row's.
 type Candidate struct {
-	Order   string // order_<id>
-	Event   string // evt_<id>; the newest about the order
+	// Order is an order ID, order_<id>.
+	Order string
+	// Event is the ID of the newest event about the order, evt_<id>.
+	Event   string
 	Product filing.Product
-	Status  string // the service's word
-	Company string // comp_<id>; empty where no event names it
+	// Status is the service's status.
+	Status string
+	// Company is a company ID, comp_<id>. Empty if no event names the company.
+	Company string
 	At      time.Time
-	Also    []ledger.Row // other uncertain rows that the order fits, the first of them
-	Others  int          // how many others there are in all
+	// Also are the first of the other uncertain rows that the order fits.
+	Also []ledger.Row
+	// Others is the number of all other uncertain rows that the order fits.
+	Others int
 
-	events []ledger.Event // all that the service reported about the order
+	// events are all events about the order.
+	events []ledger.Event
 }
 
-// ListUncertain lists the uncertain orders of a batch, or of all batches for "".
+// ListUncertain lists the uncertain orders of a batch. An empty batch means all batches.
 func ListUncertain(ctx context.Context, l *ledger.Ledger, batch string) ([]*UncertainOrder, error) {
 	rows, err := l.UncertainRows(ctx, batch)
 	if err != nil {
@@ -48,8 +57,8 @@ func ListUncertain(ctx context.Context, l *ledger.Ledger, batch string) ([]*Unce
 	return loadOrders(ctx, l, rows)
 }
 
-// ListUncertainPage lists a page of them: those behind the row after, by Row.ID
-// (0 for the first page), and how many there are in all.
+// ListUncertainPage lists a page of the uncertain orders, and returns their total number. The page
+// starts after the row with the Row.ID after, and after is 0 on the first page.
 func ListUncertainPage(ctx context.Context, l *ledger.Ledger, batch string, after int64,
 	limit int) (page []*UncertainOrder, total int, err error) {
 	rows, total, err := l.UncertainPage(ctx, batch, after, limit)
@@ -60,7 +69,8 @@ func ListUncertainPage(ctx context.Context, l *ledger.Ledger, batch string, afte
 	return page, total, err
 }
 
-// loadOrders loads rows with their evidence, in a few queries for any number.
+// loadOrders loads rows with their evidence. The number of queries does not depend on the number of
+// rows.
 func loadOrders(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) ([]*UncertainOrder, error) {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
@@ -111,7 +121,7 @@ func loadOrders(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) ([]*Un
 	return orders, nil
 }
 
-// loadOthers loads the rows that some evidence fits, by id.
+// loadOthers loads the rows that some evidence fits, by ID.
 func loadOthers(ctx context.Context, l *ledger.Ledger, rows []ledger.Row,
 	evidence map[int64][]*ledger.Evidence) (map[int64]ledger.Row, error) {
 	others, missing := make(map[int64]ledger.Row), make(map[int64]bool)
@@ -135,7 +145,7 @@ func loadOthers(ctx context.Context, l *ledger.Ledger, rows []ledger.Row,
 	return others, nil
 }
 
-// newCandidate sums up the events of one order.
+// newCandidate combines the events of one order.
 func newCandidate(events []ledger.Event) Candidate {
 	var c Candidate
 	var newest time.Time
@@ -149,7 +159,8 @@ func newCandidate(events []ledger.Event) Candidate {
 			c.At = at
 		}
 		if product == filing.AgentChange {
-			c.Product = product // one of its events names it
+			// One of the events names it.
+			c.Product = product
 		}
 		c.Company = cmp.Or(c.Company, e.CompanyID)
 		if c.Event == "" || at.After(newest) {
@@ -185,8 +196,7 @@ func (o *UncertainOrder) order() string {
 	return strings.Join(titles, " and ") + ", " + where
 }
 
-// CompanyText names the company by the id or the name that the spreadsheet has
-// for it, and by its legal name.
+// CompanyText names the company by the ID or name in the spreadsheet, and by its legal name.
 func (o *UncertainOrder) CompanyText() string {
 	ref := o.Row.CompanyRef()
 	switch {
@@ -198,8 +208,8 @@ func (o *UncertainOrder) CompanyText() string {
 	return strings.TrimSpace(ref + "  " + o.Company)
 }
 
-// Products lists the items that were sent, one order each. An attempt leaves out what
-// another row has bought. The creation of a company does not say what its order asks for.
+// Products lists the sent items, one order each. An attempt leaves out the items that another row
+// has bought. The creation of a company does not name the items of its order.
 func (o *UncertainOrder) Products() []filing.Product {
 	var sent []filing.Product
 	for _, a := range o.Sent() {
@@ -211,29 +221,28 @@ func (o *UncertainOrder) Products() []filing.Product {
 	})
 }
 
-// TakesOrderIDs reports whether order ids can be recorded for the row. A row
-// whose company's creation is uncertain sent no order yet, unless it is assumed.
+// TakesOrderIDs reports whether order IDs can be recorded for the row. If the creation of the row's
+// company is uncertain, no order was sent yet, unless the row is assumed to be sent.
 func (o *UncertainOrder) TakesOrderIDs() bool { return !o.Row.Creating || o.Assumed() }
 
-// FormsCompany reports whether a company id can be recorded for the row.
+// FormsCompany reports whether a company ID can be recorded for the row.
 func (o *UncertainOrder) FormsCompany() bool {
 	return o.Row.Creating || o.Row.Request.Order.Formation != nil
 }
 
-// Assumed reports whether the row is only assumed to have been sent, as after a
-// restored backup. One that creates its company may have done both then: the
-// creation and the order.
+// Assumed reports whether the row is only assumed to have been sent, as after a restored backup. A
+// row that creates its company may then have sent both requests, the creation and the order.
 func (o *UncertainOrder) Assumed() bool {
 	last, known := o.LastSent()
 	return known && last.Supposed
 }
 
-// Sent lists the attempts that reached the service, or may have.
+// Sent lists the attempts that reached the service or may have reached it.
 func (o *UncertainOrder) Sent() []ledger.Attempt {
 	return slices.DeleteFunc(slices.Clone(o.Attempts), func(a ledger.Attempt) bool { return a.Class == filing.NotSent })
 }
 
-// LastSent is the attempt whose answer is not known.
+// LastSent returns the attempt without a known answer.
 func (o *UncertainOrder) LastSent() (ledger.Attempt, bool) {
 	sent := o.Sent()
 	if len(sent) == 0 {
@@ -242,7 +251,7 @@ func (o *UncertainOrder) LastSent() (ledger.Attempt, bool) {
 	return sent[len(sent)-1], true
 }
 
-// Accept is the resolution that takes a candidate as the row's order.
+// Accept returns the resolution that assigns a candidate to the row.
 func (o *UncertainOrder) Accept(c Candidate) *Resolution {
 	r := &Resolution{Order: o, OrderIDs: []string{c.Order}}
 	if o.FormsCompany() && filing.IsCompanyID(c.Company) {
@@ -252,8 +261,8 @@ func (o *UncertainOrder) Accept(c Candidate) *Resolution {
 	return r
 }
 
-// AcceptOnly is the resolution that takes the row's only candidate; nil if there is
-// another, or if the order fits other rows, too.
+// AcceptOnly returns the resolution that assigns the row's only candidate. It returns nil if the
+// row has another candidate, or if the order also fits other rows.
 func (o *UncertainOrder) AcceptOnly() *Resolution {
 	if len(o.Candidates) != 1 || o.MoreCandidates > 0 || o.Candidates[0].Others > 0 || len(o.Products()) != 1 {
 		return nil
@@ -261,9 +270,8 @@ func (o *UncertainOrder) AcceptOnly() *Resolution {
 	return o.Accept(o.Candidates[0])
 }
 
-// String describes the candidate: "order_81, annual report, submitted, first
-// reported 2026-03-01 12:30:15 UTC; also matches row 9 of
-// batch b7k2".
+// String describes the candidate: "order_81, annual report, submitted, first reported 2026-03-01
+// 12:30:15 UTC; also matches row 9 of batch b7k2".
 func (c Candidate) String() string {
 	text := c.Order + ", " + c.Description()
 	const named = 3
@@ -281,8 +289,8 @@ func (c Candidate) String() string {
 	return text
 }
 
-// Description describes the candidate without its id and the rows that it fits:
-// the page shows these as links.
+// Description describes the candidate without its ID and the rows that it fits, because the page
+// shows these as links.
 func (c Candidate) Description() string {
 	text := cmp.Or(c.Product.Title(), "a filing")
 	if c.Status != "" {
