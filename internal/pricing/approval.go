@@ -15,7 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Proposal is a batch that waits for approval, as it would be placed now.
+// Proposal is a batch that waits for approval, with the orders that would be placed now.
 type Proposal struct {
 	Batch   ledger.Batch
 	Figures ledger.Figures
@@ -78,7 +78,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	}
 	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
 		ledger.ErrNoApprovalNeeded) {
-		// Another approval came first, and orders placed since then change the rest.
+		// Another approval came first, and the orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now
 		return p, errors.Join(lost, err)

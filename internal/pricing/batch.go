@@ -97,13 +97,13 @@ func (q *BatchQuote) addNotes(row ledger.Row, p *Remaining) {
 	}
 }
 
-// Note is a remark about some rows.
+// Note is a note about some rows.
 type Note struct {
 	About string
 	text.Examples
 }
 
-// Text returns the note in one line, with the examples.
+// Text returns the note in one line with its examples.
 func (n Note) Text() string {
 	return fmt.Sprintf("%s %s: %s", text.Count(n.Count, "row"), n.About, n.Summary())
 }

@@ -46,7 +46,7 @@ type feeKey struct {
 	Residence  residence
 }
 
-// FeeLine is a line of fees.
+// FeeLine is a line of a fee table.
 type FeeLine struct {
 	feeKey
 	Fee     season.Fee

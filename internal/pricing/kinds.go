@@ -44,7 +44,7 @@ func (k KindQuote) Who() string {
 	return who
 }
 
-// addKind adds a line of a row's quote to its kind.
+// addKind adds a line of a row's quote to the quote of its kind.
 func (q *BatchQuote) addKind(line Line) (err error) {
 	kind := KindQuote{Product: line.Product, Each: line.StateFee, Free: line.Free}
 	if line.Of != nil {

@@ -112,7 +112,7 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts) Line {
 	return line
 }
 
-// sum adds costs. One beyond all bounds is at least the largest figure there is.
+// sum adds costs. If the sum overflows, it returns the maximum amount with an unknown certainty.
 func sum(a, b money.Cost) money.Cost {
 	total, err := a.Plus(b)
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *Remaining) buyer(r ledger.Row) *ledger.PriorPurchase {
 	return &ledger.PriorPurchase{}
 }
 
-// boughtBefore returns why nothing will be ordered for a row.
+// boughtBefore returns the reason why nothing will be ordered for a row.
 func boughtBefore(by *ledger.PriorPurchase) string {
 	switch {
 	case by.Covers:

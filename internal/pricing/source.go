@@ -9,7 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Quoter quotes orders. *Rates is one.
+// Quoter quotes orders. *Rates implements it.
 type Quoter interface {
 	Quote(*filing.Order, Facts) Quote
 }
