@@ -20,9 +20,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
-// Limiter paces requests, usually for the whole fleet.
+// Limiter limits the rate of requests, usually for the whole fleet.
 type Limiter interface {
-	// Wait blocks until a request may leave, or returns the context's error.
+	// Wait blocks until a request may be sent, or returns the context's error.
 	Wait(ctx context.Context) error
 }
 
@@ -231,8 +231,8 @@ type outcome struct {
 	bodyErr error
 }
 
-// do sends one request once. payload is nil if the method is GET. The timeout does not include the wait for
-// the limiter.
+// do sends one request once. payload is nil if the method is GET. The timeout does not include the
+// wait for the limiter.
 func (c *Client) do(ctx context.Context, method, path string, payload any) outcome {
 	var body []byte
 	if payload != nil {
