@@ -42,7 +42,7 @@ func FactsOf(state filing.State, c filing.Company) Facts {
 // Verdict is the conclusion about a year.
 type Verdict string
 
-// The verdicts on a year.
+// The verdicts.
 const (
 	// Dated means that the report is due on Due.Date.
 	Dated Verdict = "due"
