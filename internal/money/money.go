@@ -116,7 +116,7 @@ func Add(amounts ...Cents) (Cents, error) {
 // least certain cost. The ledger stores the number, so that MAX() is the certainty of a SUM().
 type Certainty int
 
-// The certainties, the surest first.
+// The certainties, the highest first.
 const (
 	// Known means that the amount is exact.
 	Known Certainty = iota
