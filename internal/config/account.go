@@ -165,7 +165,7 @@ func (e *Environment) keyHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unnamedHash identifies the key at this address.
+// unnamedHash identifies the key together with the address.
 func (e *Environment) unnamedHash() string {
 	sum := sha256.Sum256([]byte("bulkfiling key " + e.key.Reveal() + " at " + e.BaseURL))
 	return hex.EncodeToString(sum[:])

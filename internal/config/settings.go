@@ -18,9 +18,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The settings file has the settings of a person's computer, so that no terminal is
-// needed. Every variable of the environment is a key of it, in lowercase and without
-// FILING_: FILING_BASE_URL is base_url. The environment wins over it.
+// The settings file has the settings of a person's computer, so that no terminal is needed. Its
+// keys are the variables of the environment in lowercase and without FILING_. For example, base_url
+// is the key of FILING_BASE_URL. The environment overrides the file.
 //
 //	base_url = "https://api.example.com/v1"
 //	api_key = "sk_test_…"          # or api_key_file
@@ -201,7 +201,7 @@ func (l layers) ignores(name string) bool {
 	return false
 }
 
-// find returns the value of a variable and its source.
+// find returns the value of a variable and its layer.
 func (l layers) find(name string) (string, source) {
 	if v := l.env(name); v != "" {
 		return v, fromEnvironment
