@@ -12,7 +12,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// Errors of passkeys.
+// The errors of passkeys.
 var (
 	// ErrPasskey means that the passkey could not be verified.
 	ErrPasskey = errors.New("the passkey was not accepted")

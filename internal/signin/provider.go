@@ -339,7 +339,7 @@ func (p *Provider) checkAnswer(d *discovery, c Ceremony, answer url.Values) erro
 	if c.State == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(c.State)) != 1 {
 		return fmt.Errorf("%w: the state belongs to another sign-in", ErrUntrusted)
 	}
-	// RFC 9207: an answer of another provider is not sent to this one.
+	// The code of another provider must not be sent to this one (RFC 9207).
 	if issuer := answer.Get("iss"); issuer != p.c.Issuer && (issuer != "" || d.NamesItself) {
 		return fmt.Errorf("%w: it comes from the issuer %q", ErrUntrusted, issuer)
 	}
