@@ -30,7 +30,7 @@ func newApplier(store store, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
 
-// Wake makes the applier check for events now.
+// Wake makes the applier check for events immediately.
 func (a *Applier) Wake() {
 	select {
 	case a.woken <- struct{}{}:

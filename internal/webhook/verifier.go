@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Errors of HMAC.Verify. Any other error means that it could not tell.
+// The errors of HMAC.Verify. Any other error means that the signature could not be verified.
 var (
 	// ErrSignature means that a delivery is not signed, or not with a known secret.
 	ErrSignature = errors.New("the signature is missing or wrong")
