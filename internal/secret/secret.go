@@ -13,7 +13,7 @@ const redacted = "REDACTED"
 // would print its content.
 type Value struct{ reveal func() string }
 
-// New returns a text as a secret.
+// New returns a secret with the text.
 func New(text string) Value {
 	if text == "" {
 		return Value{}
