@@ -157,7 +157,7 @@ func (f fetcher) get(ctx context.Context, link, part string) (ending string, err
 	return endingOf(res), out.Sync()
 }
 
-// watched resets a timer with every read.
+// watched resets a timer at every read.
 type watched struct {
 	io.Reader
 	timer *time.Timer
@@ -180,8 +180,8 @@ func unreachable(host string, err error) error {
 	return &failure{"it could not be downloaded from " + host + "; the log says why", err}
 }
 
-// endings are the file endings of document types. Package mime chooses among
-// several endings by the machine's configuration.
+// endings are the file endings of document types. Package mime would choose among several endings
+// by the configuration of the machine.
 var endings = map[string]string{
 	"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg", "image/tiff": ".tif", "text/plain": ".txt",
 	"application/zip": ".zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
