@@ -16,21 +16,21 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// withLedger runs do with the existing ledger, after it applied waiting events. It
-// creates no ledger.
+// withLedger runs do with the existing ledger, after it has applied waiting events. It creates no
+// ledger.
 func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
 	return a.withExisting(ctx, true, do)
 }
 
-// onLedger makes a command of a function of the existing ledger and the arguments.
+// onLedger turns a function of the existing ledger and the arguments into a command.
 func (a *app) onLedger(do func(context.Context, *ledger.Ledger, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return do(c.Context(), l, args) })
 	}
 }
 
-// listCommand is a command that lists something of the ledger, as a table or as JSON
-// lines. Without a ledger it prints nothing, which says that there is none.
+// listCommand returns a command that lists part of the ledger, as a table or as JSON lines. If no
+// ledger exists, it prints the message nothing and succeeds.
 func (a *app) listCommand(path, short, nothing, each string,
 	do func(ctx context.Context, l *ledger.Ledger, asJSON bool) error) *cobra.Command {
 	var asJSON bool
@@ -48,8 +48,7 @@ func (a *app) listCommand(path, short, nothing, each string,
 	return c
 }
 
-// withExisting is withLedger for a command that applies events, or must not change the
-// ledger.
+// withExisting is withLedger for a command that applies events, or must not change the ledger.
 func (a *app) withExisting(ctx context.Context, applyEvents bool, do func(*ledger.Ledger) error) error {
 	env, err := a.environment()
 	if err != nil {
@@ -63,8 +62,8 @@ func (a *app) withExisting(ctx context.Context, applyEvents bool, do func(*ledge
 	return a.useLedger(ctx, &env, applyEvents, do)
 }
 
-// withLedgerToList is withLedger for a command that lists something. Without a
-// ledger it prints nothing, which says that there is none, and ends with 0.
+// withLedgerToList is withLedger for a command that lists part of the ledger. If no ledger exists,
+// it prints the message nothing and succeeds.
 func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
 	err := a.withLedger(ctx, do)
 	if errors.Is(err, config.ErrNoLedger) && a.ledgerName == "" {
@@ -74,8 +73,8 @@ func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*led
 	return err
 }
 
-// withAnyLedger runs do with the ledger of the API key, another existing ledger, or
-// a new one. It is for commands that record something without the filing service.
+// withAnyLedger runs do with the ledger of the API key, another existing ledger, or a new one. It
+// is for commands that record data without the filing service.
 func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
 	env, err := a.environment()
 	if err != nil {
@@ -89,8 +88,8 @@ func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) 
 	return a.useLedger(ctx, &env, true, do)
 }
 
-// recognizeWithin is how long a command that sends no order waits for the filing
-// service to report the organization of the key.
+// recognizeWithin is the time that a command without orders waits for the filing service to report
+// the organization of the key.
 const recognizeWithin = 10 * time.Second
 
 func (a *app) chooseLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
@@ -136,7 +135,7 @@ func (a *app) useLedger(ctx context.Context, env *config.Environment, applyEvent
 	return cmp.Or(err, l.Close())
 }
 
-// sayLedger prints which ledger is used, if there are several.
+// sayLedger prints the name of the chosen ledger if there are several.
 func (a *app) sayLedger(c config.Chosen) {
 	if !c.Several {
 		return
@@ -148,9 +147,9 @@ func (a *app) sayLedger(c config.Chosen) {
 	a.say("%s.", text)
 }
 
-// recognizeKey chooses the ledger of the key's organization. If the filing service
-// does not respond, the file is still recorded, in a ledger from which nothing is
-// sent, and the outcome says why.
+// recognizeKey chooses the ledger of the key's organization. If the filing service does not
+// respond, the file is still recorded, in a ledger from which nothing is sent, and the outcome has
+// the reason.
 func (r *filingRun) recognizeKey(ctx context.Context) (jobs.RunResult, error) {
 	var chosen config.Chosen
 	const question = "the organization of the API key"

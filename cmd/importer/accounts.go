@@ -46,7 +46,8 @@ func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) e
 		return err
 	}
 	for i := range all {
-		all[i].Roles = append([]ledger.Role{}, all[i].Roles...) // [] in JSON, not null
+		// Encode [] in JSON, not null.
+		all[i].Roles = append([]ledger.Role{}, all[i].Roles...)
 	}
 	return list[ledger.Account]{
 		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
@@ -76,7 +77,7 @@ func roleText(roles []ledger.Role) string {
 	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
-// parseRoles reads the names of roles.
+// parseRoles parses the names of roles.
 func parseRoles(words []string) ([]ledger.Role, error) {
 	var roles []ledger.Role
 	for _, w := range words {
@@ -135,8 +136,8 @@ whose account has an address get further links by email from the sign-in page.`,
 	return c
 }
 
-// accountCommand completes a command about one existing account, its first argument.
-// do gets the arguments that follow.
+// accountCommand completes a command about one existing account, its first argument. do gets the
+// remaining arguments.
 func (a *app) accountCommand(c *cobra.Command,
 	do func(ctx context.Context, l *ledger.Ledger, account ledger.Account, args []string) error) *cobra.Command {
 	if c.Args == nil {
@@ -187,8 +188,8 @@ who are signed in.`,
 	})
 }
 
-// accountsDisableCommand is the command that disables an account, or the one that
-// enables it again.
+// accountsDisableCommand returns the command that disables an account, or the one that enables it
+// again.
 func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 	use, short, said := "enable", "Enable a disabled account", "Account %s is enabled.\n"
 	if disabled {
@@ -217,8 +218,7 @@ const (
 
 const urlUsage = "the page's address, such as https://filings.example.com (default: PUBLIC_URL)"
 
-// pageAddress is the address of the page: --url, or PUBLIC_URL; empty without
-// both.
+// pageAddress returns the address of the page from --url or PUBLIC_URL. It is empty without both.
 func (a *app) pageAddress(asked string) (*url.URL, error) {
 	name := "--url"
 	if asked == "" {
@@ -230,7 +230,7 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 	return webAddress(name, asked, "the page's address, such as https://filings.example.com")
 }
 
-// webAddress reads an http or https address. what says what the flag or variable means.
+// webAddress parses an http or https address. what describes the flag or variable for errors.
 func webAddress(name, text, what string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {

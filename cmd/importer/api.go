@@ -17,8 +17,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
-// apiMethods are the methods of the filing service. Source: spec section 4. Assumption:
-// the path of set price is not shown, so any path can be named.
+// apiMethods are the methods of the filing service.
+// Source: spec section 4.
+// Assumption: the spec does not show the path of set price, so any path can be named.
 var apiMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (a *app) apiCommand() *cobra.Command {
@@ -66,11 +67,11 @@ If the answer is not a success, its JSON is printed too, and the exit status is 
 	return c
 }
 
-// apiPath are the paths that api sends. Other characters could lead elsewhere where
-// the filing service decodes a path again.
+// apiPath matches the paths that api sends. Other characters could lead elsewhere if the filing
+// service decodes a path again.
 var apiPath = regexp.MustCompile(`^/[A-Za-z0-9._~@+/-]*$`)
 
-// checkRequest refuses what only spreadsheets buy, and a path that could lead there
+// checkRequest refuses purchases, which only spreadsheets make, and a path that could lead to one
 // under another name.
 func checkRequest(method, address string, fields bool) error {
 	u, err := url.Parse(address)
@@ -93,7 +94,7 @@ func checkRequest(method, address string, fields bool) error {
 	return nil
 }
 
-// apiBody reads fields as the object of a request. It is nil without fields.
+// apiBody parses fields into the object of a request. It returns nil without fields.
 func apiBody(fields []string) (any, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -116,8 +117,7 @@ func apiBody(fields []string) (any, error) {
 	return body, nil
 }
 
-// callAPI sends a request and prints the answer. Ctrl-C does not end a change that was
-// sent.
+// callAPI sends a request and prints the answer. Ctrl-C does not abort a change that was sent.
 func (a *app) callAPI(ctx context.Context, client *filingapi.Client, method, address string, body any) error {
 	if method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx)

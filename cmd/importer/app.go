@@ -21,19 +21,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// app has what every command uses: the terminal and the environment.
+// app has the terminal and the environment that every command uses.
 type app struct {
-	in         io.Reader
-	out        io.Writer // results
-	err        io.Writer // progress, questions, and errors
-	getenv     func(string) string
-	live       bool
-	ledgerName string              // with --ledger
-	clicked    bool                // it was started by a double click
-	env        *config.Environment // of the open ledger; nil before
-	paint      painter
+	in io.Reader
+	// out receives results.
+	out io.Writer
+	// err receives progress, questions, and errors.
+	err    io.Writer
+	getenv func(string) string
+	live   bool
+	// ledgerName is the value of --ledger.
+	ledgerName string
+	// clicked reports whether the program was started by a double click.
+	clicked bool
+	// env is the environment of the open ledger. It is nil before the ledger is open.
+	env   *config.Environment
+	paint painter
 
-	unrecorded []*jobs.Unrecorded // answers that the worker of this command could not record
+	// unrecorded are the answers that the worker of this command could not record.
+	unrecorded []*jobs.Unrecorded
 }
 
 func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {
@@ -42,7 +48,7 @@ func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {
 	return a
 }
 
-// terminal reports whether w is one.
+// terminal reports whether w is a terminal.
 func (a *app) terminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -58,8 +64,8 @@ func (a *app) printError(err error) {
 	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
 }
 
-// explainStorage says what a person can do about a ledger that cannot be read or
-// written, instead of the database's message.
+// explainStorage returns the remedy for a ledger that cannot be read or written, in place of the
+// database's message.
 func explainStorage(err error) (string, bool) {
 	text := err.Error()
 	has := func(words ...string) bool {
@@ -77,7 +83,7 @@ func explainStorage(err error) (string, bool) {
 	return "", false
 }
 
-// say prints a line beside the results.
+// say prints a line to stderr, separate from the results.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 
 // logger writes log lines of a level and above to stderr.
@@ -94,7 +100,7 @@ func (a *app) environment() (config.Environment, error) {
 	return e, err
 }
 
-// usage returns an error of the command line.
+// usage returns an error about the command line.
 func usage(format string, args ...any) error {
 	return fmt.Errorf(format+" (see --help)", args...)
 }
@@ -169,7 +175,7 @@ You can run any command again safely. It resumes where it stopped.`,
 	return root
 }
 
-// takes returns the argument check of a command that takes n arguments.
+// takes returns the argument check of a command with n arguments.
 func takes(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -179,7 +185,7 @@ func takes(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// one returns the argument check of a command that takes one thing.
+// one returns the argument check of a command with one argument.
 func one(what string) cobra.PositionalArgs { return takes(1, "one "+what) }
 
 var (
@@ -187,7 +193,7 @@ var (
 	oneBatch = one("batch: its ID or the beginning of it; importer batches lists them")
 )
 
-// atMostOne is the argument check of commands that take a batch or no argument.
+// atMostOne is the argument check of commands with a batch or no argument.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usage("%s takes one batch", c.CommandPath())
@@ -202,20 +208,20 @@ func first(args []string) string {
 	return args[0]
 }
 
-// count and countOf write a number and its noun.
+// count and countOf format a number and its noun.
 var count, countOf = text.Count, text.CountOf
 
-// errDeclined is the error of a question that was not answered with yes. Nothing
-// was changed, and the same command asks again.
+// errDeclined is the error for a question that was not answered with yes. Nothing has changed, and
+// the same command asks again.
 var errDeclined = exit(exitStopped)
 
-// confirm asks a yes-or-no question and returns nil for yes. Any other answer and
-// Ctrl-C change nothing, which otherwise says.
+// confirm asks a yes-or-no question and returns nil for yes. Any other answer and Ctrl-C change
+// nothing. otherwise is the text for this case.
 func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
 		return errors.New("stdin is not a terminal; use --yes to skip the prompt")
 	}
-	// A person who presses y while nothing seems to happen has not read the question.
+	// A person who types before the question appears has not read it.
 	if err := dropTyped(a.in.(*os.File)); err != nil {
 		return fmt.Errorf("discard what was typed before the question: %w", err)
 	}
@@ -246,8 +252,8 @@ func (a *app) ask(ctx context.Context, yes bool, question, otherwise string) err
 	return a.confirm(ctx, question, otherwise)
 }
 
-// readTyped returns what read reads from a person, or the error of ctx as soon as
-// it ends. A read of a terminal cannot be interrupted, so it is abandoned then.
+// readTyped returns the input of a person from read, or the error of ctx as soon as it ends. A read
+// of a terminal cannot be interrupted, so it is then abandoned.
 func readTyped[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type input struct {
 		value T

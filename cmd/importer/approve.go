@@ -59,7 +59,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	}
-	// Before anything is quoted or shown.
+	// Check this before any quote is loaded or shown.
 	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), b.ID, currentUser())
 	if err == nil && why != nil {
 		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
@@ -103,8 +103,8 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	return a.sayWhoPlaces(ctx, l, b, "")
 }
 
-// howToApprove says where a batch can be approved: under a policy that covers
-// commands, only on the page.
+// howToApprove explains where a batch can be approved. Under a policy that covers commands, this is
+// only the page.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
@@ -113,8 +113,8 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	return "Approve it on the page or with importer approve " + batch + "."
 }
 
-// approveCosts shows the rows of a batch that cost more than approved, and asks for
-// approval of the new cost.
+// approveCosts shows the rows of a batch that cost more than approved, and asks for approval of the
+// new cost.
 func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, looked string,
 	yes bool) error {
 	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
@@ -190,14 +190,14 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	return a.sayWarnings(ctx, l, b)
 }
 
-// sayWhoPlaces says what a submitted batch waits for, or that its orders are being
-// placed. file is the spreadsheet for importer run; "" if there is none.
+// sayWhoPlaces explains why a submitted batch waits, or that its orders are being placed. file is
+// the spreadsheet of importer run. It is empty for other commands.
 func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
 	facts, err := a.sayHolds(ctx, l, b.ID)
 	if err != nil || facts.Batch.Approval.State == ledger.ApprovalNeeded {
 		return err
 	}
-	// A run places only the orders of its own batch.
+	// A run places only the orders of its batch.
 	placed := slices.ContainsFunc(facts.Processes,
 		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
 	held := slices.ContainsFunc(facts.Holds(), func(h jobs.Hold) bool { return h.Reason != jobs.HeldForWorker })
@@ -206,7 +206,8 @@ func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 		instead = ", or order from here: importer run " + file
 	}
 	switch {
-	case facts.Halted.Reason == filing.HaltRestored: // a worker sends nothing before that ends
+	// A worker sends nothing before the restore is resolved.
+	case facts.Halted.Reason == filing.HaltRestored:
 	case !placed:
 		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)
 	case !held:

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// askLine asks at the terminal for a line, which is not shown if it is hidden. The
-// terminal is in raw mode before the question appears, so that Ctrl-C at any moment
-// restores it, and what is pasted is never shown; in that mode Ctrl-C is read as a key.
+// askLine asks for a line at the terminal. The line is not shown if hidden is set. The terminal is
+// in raw mode before the question appears, so that Ctrl-C always restores it and pasted text is
+// never shown. In raw mode Ctrl-C is read as a key.
 func (a *app) askLine(ctx context.Context, question string, hidden bool) (string, error) {
 	fd := int(a.in.(*os.File).Fd())
 	before, err := term.MakeRaw(fd)
@@ -25,7 +25,8 @@ func (a *app) askLine(ctx context.Context, question string, hidden bool) (string
 		io.Writer
 	}{a.in, a.err}, question)
 	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
-		_ = terminal.SetSize(width, height) // it only redraws
+		// The size only affects redrawing.
+		_ = terminal.SetSize(width, height)
 	}
 	answer, err := readTyped(ctx, func() (string, error) {
 		if hidden {

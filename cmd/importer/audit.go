@@ -11,10 +11,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// withAudit returns a context whose first change of the ledger records an audit
-// event of the current user. Reads before the change use another context.
+// withAudit returns a context whose first change of the ledger records an audit event of the
+// current user. Reads before the change use another context.
 func withAudit(ctx context.Context, what, of, note string) context.Context {
-	host, _ := os.Hostname() // empty if it is not known
+	// host is empty if it is unknown.
+	host, _ := os.Hostname()
 	return ledger.AtTerminal(ledger.WithAudit(ctx, ledger.AuditEvent{
 		By:   currentUser(),
 		From: host,
@@ -56,8 +57,8 @@ commands that only show something or write files.`
 	return c
 }
 
-// eventsOfBatch lists the audit events of the batch whose ID begins with q.Of;
-// none if there is no such batch.
+// eventsOfBatch lists the audit events of the batch whose ID begins with q.Of. It returns none if
+// the batch does not exist.
 func eventsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]ledger.AuditEvent, error) {
 	b, err := l.Batch(ctx, q.Of)
 	if errors.Is(err, ledger.ErrNotFound) {

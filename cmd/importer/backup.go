@@ -36,7 +36,7 @@ not in it: keep a copy of sealing.key or FILING_SEAL_KEY in another place.`,
 	}
 }
 
-// describeCopy says what is in a copy of a ledger.
+// describeCopy describes the content of a copy of a ledger.
 func describeCopy(c ledger.Copy) string {
 	return fmt.Sprintf("%s, %s, as of %s", count(c.Rows, "row"), count(c.Purchases, "purchase"), localTimeZone(c.At))
 }

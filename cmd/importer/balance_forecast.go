@@ -9,7 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-// printForecast prints what the schedules will need from the balance.
+// printForecast prints the money that the schedules will need from the balance.
 func (a *app) printForecast(ctx context.Context, l *ledger.Ledger, days int) error {
 	return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
 		f, err := scheduler.Forecast(ctx, days)

@@ -101,7 +101,7 @@ func (a *app) status(ctx context.Context, l *ledger.Ledger, id string, f statusF
 	return err
 }
 
-// followEvery is how often --watch reads the batch.
+// followEvery is the time between two reads of the batch by --watch.
 const followEvery = 500 * time.Millisecond
 
 // follow shows progress until every row has a result.
@@ -201,8 +201,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	return nil
 }
 
-// disagreement says that the recorded balance differs from the filing service, and
-// how to correct it; "" if it does not.
+// disagreement explains that the recorded balance differs from the filing service, and how to
+// correct it. It returns "" if the two agree.
 func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.Halted) (string, error) {
 	book, err := l.Balance(ctx)
 	if err != nil {
@@ -216,8 +216,8 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 	return text, nil
 }
 
-// sayHolds says why rows of a batch are not sent, and what to do about it. It leaves out
-// that no worker is running.
+// sayHolds explains why rows of a batch are not sent, with the remedies. It omits the case that no
+// worker is running.
 func (a *app) sayHolds(ctx context.Context, l *ledger.Ledger, batch string) (jobs.BatchFacts, error) {
 	var facts jobs.BatchFacts
 	b, err := l.Batch(ctx, batch)
@@ -243,9 +243,9 @@ func (a *app) sayHolds(ctx context.Context, l *ledger.Ledger, batch string) (job
 	return facts, err
 }
 
-// advice is what to do about a hold of a batch, after its text; "" where it ends
-// automatically, at a time that is not known. A deposit is advised only where deposits
-// are recorded: a first one would make the recorded balance the limit.
+// advice returns the remedy for a hold of a batch, to follow the text of the hold. It returns "" if
+// the hold ends automatically at an unknown time. It advises a deposit only if deposits are
+// recorded, because a first one would make the recorded balance the limit.
 func advice(ctx context.Context, l *ledger.Ledger, h jobs.Hold, facts jobs.BatchFacts) string {
 	batch := facts.Batch.ID
 	todo := map[jobs.HoldReason]string{

@@ -91,8 +91,8 @@ func (a *app) charges(ctx context.Context, l *ledger.Ledger, month, client, outp
 	return table.Flush()
 }
 
-// writeOurs writes a file. It replaces only a file that it wrote before and that was not
-// changed since.
+// writeOurs writes a file. It replaces only a file that it wrote before and that has not changed
+// since.
 func writeOurs(ctx context.Context, l *ledger.Ledger, path string, write func(path string) error) error {
 	o := outputFile{asked: path, kinds: resultsEndings, ours: func(path string) (bool, error) {
 		hash, err := sheet.HashFile(path)

@@ -38,7 +38,7 @@ commented.`,
 	return c
 }
 
-// shownProblems is how many different problems are printed; the workbook has all.
+// shownProblems is the number of different problems that are printed. The workbook has all.
 const shownProblems = 50
 
 func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
@@ -69,7 +69,8 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 		problems++
 		if p.Severity == importer.Error {
 			errors++
-		} else if p.Rule != "row.repeat" { // a repeated row is skipped
+			// A repeated row is skipped.
+		} else if p.Rule != "row.repeat" {
 			warnings++
 		}
 		if asJSON {
@@ -106,31 +107,34 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 	} else {
 		a.showTally(tally, problems, warnings, checked, imp)
 	}
-	if tally.Invalid > 0 || errors > 0 { // an officer can have errors without a row
+	// An officer can have errors without a row.
+	if tally.Invalid > 0 || errors > 0 {
 		return exit(exitCorrect)
 	}
 	return nil
 }
 
-// problemGroup is one problem and the cells that have it.
+// problemGroup is a problem with its cells.
 type problemGroup struct {
 	importer.Problem
-	cells []string // the first of them
+	// cells are the first cells with the problem.
+	cells []string
 	count int
 }
 
-// problemGroups groups identical problems of a column, in the order of the first of
-// each. It keeps only the groups that are printed.
+// problemGroups groups identical problems of a column, in the order of their first cells. It keeps
+// only the groups that are printed.
 type problemGroups struct {
 	groups []problemGroup
 	at     map[problemKey]int
-	left   int // problems beyond
+	// left counts the problems beyond the printed groups.
+	left int
 }
 
-// problemKey is what makes problems identical.
+// problemKey is the key of identical problems.
 type problemKey struct{ sheet, column, rule, message string }
 
-// shownCells is how many cells of a group are named.
+// shownCells is the number of cells that a group names.
 const shownCells = 3
 
 func (g *problemGroups) add(p importer.Problem) {

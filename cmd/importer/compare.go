@@ -13,11 +13,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// shownFindings is how many rows a comparison names; the results name all.
+// shownFindings is the number of rows that a comparison names. The results name all.
 const shownFindings = 10
 
-// showReview prints which rows are not sent. The other differences are among the
-// warnings of the rows to send.
+// showReview prints the rows that are not sent. The other differences are among the warnings of the
+// rows to send.
 func (r *filingRun) showReview(review jobs.Review) {
 	if review.HeldBack == 0 {
 		return
@@ -40,15 +40,15 @@ func (r *filingRun) showReview(review jobs.Review) {
 		"name under Confirmed Name, or run the same command with --accept-names.")
 }
 
-// allHeldBack reports whether a comparison left no row to send. Such a batch is
-// not submitted, so that the same command compares it again.
+// allHeldBack reports whether a comparison left no row to send. Such a batch is not submitted, so
+// that the same command compares it again.
 func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 	f, err := r.ledger.Figures(ctx, r.batch.ID)
 	return f.Left() == 0 && f.HeldBack > 0, err
 }
 
-// releaseHeldBack compares the rows of a submitted batch that were held back once
-// more. Those that can be sent now wait for approval of their cost.
+// releaseHeldBack compares the held-back rows of a submitted batch again. Those that can be sent
+// now wait for approval of their cost.
 func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) error {
 	q, err := r.quote(ctx, throttle, quoter)
 	if err != nil || q.Review.Released == 0 {
@@ -58,8 +58,8 @@ func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle,
 	return err
 }
 
-// approveIncrease asks for approval of the rows of a submitted batch that wait for it, and
-// says if the user may not approve them. Without approval they keep waiting.
+// approveIncrease asks for approval of the rows of a submitted batch that wait for it. It prints a
+// message if the user may not approve them. Without approval they keep waiting.
 func (r *filingRun) approveIncrease(ctx context.Context) error {
 	err := r.approveCosts(ctx, r.ledger, r.batch, "", r.flags.yes)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-// changeCommand is a command that changes one batch.
+// changeCommand returns a command that changes one batch.
 func (a *app) changeCommand(use, short string,
 	do func(context.Context, *ledger.Ledger, ledger.Batch) (string, error)) *cobra.Command {
 	return &cobra.Command{
@@ -89,8 +89,8 @@ func (a *app) cancelCommand() *cobra.Command {
 		})
 }
 
-// finishedText says that no row of a batch can be paused or canceled; "" if one
-// can.
+// finishedText explains that no row of a batch can be paused or canceled. It returns "" if a row
+// can be.
 func finishedText(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string) (string, error) {
 	f, err := l.ResultFigures(ctx, b.ID)
 	counts := f.Counts
@@ -121,8 +121,7 @@ func (a *app) retryCommand() *cobra.Command {
 
 const whoSends = "Workers send ready rows; without workers, run the same importer run again."
 
-// reviveCanceled makes canceled rows ready again, and says what else the batch waits
-// for.
+// reviveCanceled makes canceled rows ready again, and describes the remaining holds of the batch.
 func reviveCanceled(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 	n, left, err := l.ReviveBatch(ctx, b.ID)
 	if err != nil {

@@ -26,9 +26,9 @@ func (r *filingRun) resumeFromResults(ctx context.Context) error {
 	return nil
 }
 
-// related lists the batches that the command works on, and sets the one whose results it
-// writes. The batch of the file is the first. The others are the batch that it corrects and the
-// corrections of that, because the results have their rows.
+// related lists the batches that the command works on, and sets the one whose results it writes.
+// The batch of the file is first. The others are the batch that it corrects and the corrections of
+// that batch, because the results include their rows.
 func (r *filingRun) related(ctx context.Context) ([]ledger.Batch, error) {
 	all := []ledger.Batch{r.batch}
 	r.results = r.batch.ID
@@ -53,7 +53,7 @@ func (r *filingRun) related(ctx context.Context) ([]ledger.Batch, error) {
 	return all, err
 }
 
-// shown returns the batch whose results the command shows: the corrected one as soon as its
+// shown returns the batch whose results the command shows. It is the corrected batch as soon as its
 // corrections may be sent.
 func (r *filingRun) shown(ctx context.Context) (ledger.Batch, error) {
 	if r.correction != "" {
@@ -65,8 +65,8 @@ func (r *filingRun) shown(ctx context.Context) (ledger.Batch, error) {
 	return r.ledger.Batch(ctx, r.results)
 }
 
-// mayReplaceInput reports whether the results may replace the input file: it is
-// the results workbook of the batch, and every change in it was imported.
+// mayReplaceInput reports whether the results may replace the input file. The file must be the
+// results workbook of the batch, and every change in it must be imported.
 func (r *filingRun) mayReplaceInput() (bool, error) {
 	if r.correction == "" && r.sheet != nil {
 		return false, nil
@@ -96,9 +96,8 @@ func (r *filingRun) writeOwnResults(ctx context.Context) (b ledger.Batch, s repo
 	return b, s, err
 }
 
-// checkPlacedElsewhere refuses to send a file if the results beside it were
-// written from another ledger. This ledger does not know the orders in them, and
-// would buy them again.
+// checkPlacedElsewhere refuses to send a file if the results beside it were written from another
+// ledger. This ledger does not know the orders in them, and would buy them again.
 func (r *filingRun) checkPlacedElsewhere(ctx context.Context) error {
 	if r.output == nil || r.flags.sheet.again != "" || r.batch.Corrects != "" {
 		return nil
@@ -113,7 +112,8 @@ func (r *filingRun) checkPlacedElsewhere(ctx context.Context) error {
 			continue
 		}
 		if origin.Batch != r.batch.ID || !slices.Contains(origin.Accounts, r.env.Account()) {
-			continue // test orders, or orders of another organization
+			// These are test orders, or orders of another organization.
+			continue
 		}
 		orders, err := report.OrdersIn(path)
 		if err != nil || len(orders) == 0 {

@@ -64,7 +64,8 @@ func (a *app) demo(ctx context.Context, dir string) error {
 
 	demo := a.demoApp(map[string]string{
 		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
-		"FILING_WEBHOOK_SECRET": demoSecret, // avoids the warning about events, which the demo does not use
+		// The secret avoids the warning about events, which the demo does not use.
+		"FILING_WEBHOOK_SECRET": demoSecret,
 		"FILING_DATA_DIR":       filepath.Join(dir, ".bulkfiling-demo"), "WORKER_CONCURRENCY": "8",
 	})
 
@@ -94,7 +95,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	return a.printRecords(before, service.Books(), file)
 }
 
-// startSandbox serves a sandbox with the companies of the sample, at a free port.
+// startSandbox serves a sandbox with the companies of the sample on a free port.
 func startSandbox(ctx context.Context) (service *sandbox.Service, address string, stop func(), err error) {
 	companies, err := sandbox.ReadCompanies(bytes.NewReader(samples.Companies))
 	if err != nil {
@@ -117,7 +118,7 @@ func startSandbox(ctx context.Context) (service *sandbox.Service, address string
 	return service, "http://" + listener.Addr().String() + "/v1", func() { end(); <-served; service.Close() }, nil
 }
 
-// demoApp is this program with the environment of the demo.
+// demoApp returns this program with the environment of the demo.
 func (a *app) demoApp(env map[string]string) *app {
 	return newApp(a.in, a.out, a.out, func(name string) string {
 		if v, ok := env[name]; ok {
@@ -134,8 +135,7 @@ func (a *app) showStep(story, command string) {
 	fmt.Fprintf(a.out, "\n%s\n%s\n", a.paint.bold(story), a.paint.dim("$ "+command))
 }
 
-// expectExit returns nil if a command of the demo ended with the exit code that
-// the demo expects.
+// expectExit returns nil if a command of the demo ended with the expected exit code.
 func expectExit(err error, want int) error {
 	if s, ended := errors.AsType[*status](err); ended && s.code == want && s.err == nil {
 		return nil

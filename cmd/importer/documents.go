@@ -54,8 +54,8 @@ func (a *app) listDocuments(b ledger.Batch, items []documents.Item) error {
 	}.print(a, items, false)
 }
 
-// saveDocuments saves the missing documents. It ends with 3 if some could not be
-// fetched; the same command retries.
+// saveDocuments saves the missing documents. It ends with 3 if some could not be fetched. The same
+// command retries them.
 func (a *app) saveDocuments(ctx context.Context, items []documents.Item, dir string) (err error) {
 	service, err := a.env.Client()
 	if err != nil {

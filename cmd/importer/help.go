@@ -23,8 +23,8 @@ var exitMeanings = []struct {
 	{exitInterrupted, "interrupted; everything is recorded"},
 }
 
-// dailyGroups are the groups of commands on the first page of the help. The others are
-// for operators.
+// dailyGroups are the groups of commands on the first page of the help. The other groups are for
+// operators.
 var dailyGroups = []string{"daily", "batch", "money"}
 
 // setHelp writes the first page of the help, and adds the topics that continue it.
@@ -64,7 +64,7 @@ importer help environment the environment variables.
 		})
 }
 
-// commandList lists the commands of the groups that are daily, or of the others.
+// commandList lists the commands of the daily groups, or of the others.
 func commandList(root *cobra.Command, daily bool) string {
 	var b strings.Builder
 	for _, group := range root.Groups() {

@@ -15,27 +15,29 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// firstLinkLife is how long the sign-in link of serve is valid.
+// firstLinkLife is the validity of the sign-in link of serve.
 const firstLinkLife = 12 * time.Hour
 
-// linkFile has that link if serve does not print to a terminal.
+// linkFile is the file of the link if serve does not print to a terminal.
 const linkFile = "sign-in-link.txt"
 
-// ownerRoles are the roles of the person who starts the page on their own computer.
+// ownerRoles are the roles of the person who starts the page on their computer.
 var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
 
-// invitation says how to sign in.
+// invitation describes how to sign in.
 type invitation struct {
-	text string // what is printed
-	file string // the file that holds the link; empty for none
+	// text is the text to print.
+	text string
+	// file is the file with the link. Empty if the link is not in a file.
+	file string
 	link string
-	page string // the address of the page
+	// page is the address of the page.
+	page string
 }
 
-// invite says how to sign in. A page for this machine alone gets a one-time
-// sign-in link for the user who starts it. The link is printed to a terminal.
-// Other output ends in logs that others read, so the link is then in a file that
-// only the user can read.
+// invite returns the invitation to the page. A page that only this machine can reach gets a
+// one-time sign-in link for the user who starts it. The link is printed to a terminal. Other output
+// goes to logs that others read, so the link is then in a file that only the user can read.
 func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, terminal bool) (invitation, error) {
 	base := fmt.Sprintf("%s://%s", scheme, reachable(addr))
 	if p.public != nil {
@@ -70,8 +72,8 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	return in, nil
 }
 
-// ownerLink makes the path of a one-time link for the owner of this computer; "" if they
-// sign in with a company account, where a link would not work.
+// ownerLink returns the path of a one-time link for the owner of this computer. It returns "" if
+// they sign in with a company account, which accepts no link.
 func ownerLink(ctx context.Context, l *ledger.Ledger, by string, life time.Duration) (string, error) {
 	account, err := findOwner(ctx, l)
 	if err != nil || account.ManagedBy != "" {
@@ -85,8 +87,7 @@ func ownerLink(ctx context.Context, l *ledger.Ledger, by string, life time.Durat
 	return linkPath(secret), nil
 }
 
-// findOwner finds the account of the user who starts the page, and adds it where it
-// is missing.
+// findOwner finds the account of the user who starts the page, and adds it if it is missing.
 func findOwner(ctx context.Context, l *ledger.Ledger) (ledger.Account, error) {
 	account, err := l.Accounts().Find(ctx, currentUser())
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -96,7 +97,7 @@ func findOwner(ctx context.Context, l *ledger.Ledger) (ledger.Account, error) {
 	return account, err
 }
 
-// linkPath is the path of a one-time sign-in link.
+// linkPath returns the path of a one-time sign-in link.
 func linkPath(secret string) string { return "/enter?" + url.Values{"link": {secret}}.Encode() }
 
 // writeLink writes a link to a new file that only the user can read.

@@ -1,5 +1,5 @@
-// Command importer orders business filings in bulk: it reads a spreadsheet,
-// submits each filing exactly once, and writes the results back next to each row.
+// Command importer orders business filings in bulk. It reads a spreadsheet, submits each filing
+// exactly once, and writes the results back next to each row.
 package main
 
 import (
@@ -15,18 +15,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/config"
 )
 
-// The exit codes. They are a promise to scripts.
+// The exit codes are stable for scripts.
 const (
-	exitDone        = 0   // the command did its work; every row is placed, exists, or was skipped
-	exitFailed      = 1   // the command could not do its work
-	exitCorrect     = 2   // done, but some rows need correction
-	exitStopped     = 3   // stopped with rows still ready, or declined; the same command resumes
-	exitUncertain   = 4   // some rows are uncertain; wins over 2 and 3
-	exitInterrupted = 130 // interrupted; everything is recorded
+	// exitDone means that the command did its work. Every row is placed, exists, or was skipped.
+	exitDone = 0
+	// exitFailed means that the command could not do its work.
+	exitFailed = 1
+	// exitCorrect means done, but some rows need correction.
+	exitCorrect = 2
+	// exitStopped means stopped with rows still ready, or declined. The same command resumes.
+	exitStopped = 3
+	// exitUncertain means that some rows are uncertain. It takes precedence over 2 and 3.
+	exitUncertain = 4
+	// exitInterrupted means interrupted. Everything is recorded.
+	exitInterrupted = 130
 )
 
-// status ends the process with its exit code. Without an error, nothing more is
-// printed.
+// status ends the process with its exit code. Without an error, it prints nothing.
 type status struct {
 	code int
 	err  error
@@ -41,7 +46,7 @@ func (s *status) Error() string {
 
 func (s *status) Unwrap() error { return s.err }
 
-// exit returns the error for an exit code; nil for 0.
+// exit returns the error for an exit code. It returns nil if the code is 0.
 func exit(code int) error {
 	if code == exitDone {
 		return nil
@@ -55,14 +60,15 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	config.SpendMemory()
-	// The first Ctrl-C stops gracefully. A second one ends the process immediately,
-	// which is safe, too.
+	// The first Ctrl-C stops gracefully. A second one ends the process immediately, which is also
+	// safe.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
 	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
-	cobra.MousetrapHelpText = "" // a double click starts the page
+	// A double click starts the page.
+	cobra.MousetrapHelpText = ""
 	if app.clickedOn(args) {
 		app.clicked, args = true, []string{"serve"}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// calm is how long the database has to respond for the next outage to be another.
+// calm is the time for which the database must respond before the next outage counts as another
+// one.
 const calm = 10 * time.Second
 
-// throughOutage does something that may be repeated, and repeats it while the
-// database is down: until the patience ends, or with --wait for as long as it takes.
-// printError explains the error in words.
+// throughOutage calls a repeatable function, and repeats it while the database is down. It repeats
+// until the patience ends, or without a limit with --wait. printError explains the error in words.
 func (r *filingRun) throughOutage(ctx context.Context, do func() error) error {
 	return r.patiently(ctx, func(err error) (string, bool) {
 		down := isDatabaseDown(err)
@@ -30,11 +30,13 @@ func (r *filingRun) throughOutage(ctx context.Context, do func() error) error {
 	}, do)
 }
 
-// patiently repeats do until it succeeds, its error does not pass, or the patience
-// ends. passes also describes the error, which is printed whenever it is another one.
+// patiently repeats do until it succeeds, its error is permanent, or the patience ends. passes
+// reports whether an error is temporary and describes it. The description is printed whenever it
+// changes.
 func (r *filingRun) patiently(ctx context.Context, passes func(error) (string, bool), do func() error) error {
 	var backoff retry.Backoff
-	var since time.Time // of the first failure in a row
+	// since is the time of the first failure in a row.
+	var since time.Time
 	said := ""
 	for {
 		began := time.Now()
@@ -71,16 +73,16 @@ func (r *filingRun) patiently(ctx context.Context, passes func(error) (string, b
 	}
 }
 
-// isDatabaseDown reports whether an error is one of the database that may pass
-// without a person.
+// isDatabaseDown reports whether an error is a database error that may pass without a person.
 func isDatabaseDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok || errors.Is(err, jobs.ErrQueueDown) {
-		return false // they wrap errors of the network, too
+		// These errors also wrap network errors.
+		return false
 	}
 	return err != nil && ledger.IsDown(err)
 }
 
-// explainOutage says what a person can do while the database is down.
+// explainOutage describes the next step while the database is down.
 func (a *app) explainOutage(err error) string {
 	recorded := "Everything that was done is recorded"
 	if len(a.unrecorded) > 0 {
@@ -90,7 +92,7 @@ func (a *app) explainOutage(err error) string {
 		"orders nothing twice", ledger.DownText(err), recorded)
 }
 
-// stopWorker stops a worker, and names the answers that it could not record.
+// stopWorker stops a worker, and lists the answers that it could not record.
 func (a *app) stopWorker(w *jobs.Worker) {
 	w.Stop()
 	if a.unrecorded = w.Unrecorded(); len(a.unrecorded) == 0 {

@@ -15,23 +15,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// legible is foreign text as a terminal may show it: one line, without characters
-// that steer a terminal, and of limited length.
+// legible returns foreign text in a form that is safe on a terminal: one line, without control
+// characters, and of limited length.
 func legible(s string) string { return text.Shorten(text.Line(s), 500) }
 
-// localTime is a time as the tables show it.
+// localTime formats a time for the tables.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// localTimeSeconds is a time to the second.
+// localTimeSeconds formats a time to the second.
 func localTimeSeconds(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// localTimeZone is a time to the second with its zone, for a person who enters it again.
+// localTimeZone formats a time to the second with its zone, for a person who enters it again.
 func localTimeZone(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // list prints items as a table, or as JSON lines.
 type list[T any] struct {
-	empty   string // what is printed instead of an empty table
-	columns string // separated by tabs
+	// empty is printed instead of an empty table.
+	empty string
+	// columns are the headers, separated by tabs.
+	columns string
 	cells   func(T) []any
 }
 
@@ -65,21 +67,24 @@ func (p list[T]) print(a *app, items []T, asJSON bool) error {
 
 // outputFile is the file that a command writes for an input.
 type outputFile struct {
-	asked  string   // with -o; "" for a default name
-	input  string   // the input, which is never overwritten; "" if there is none
-	ending string   // of the default name: ".results.xlsx"
-	kinds  []string // the endings that -o can have
+	// asked is the value of -o. Empty means a default name.
+	asked string
+	// input is the input file, which is never overwritten. Empty if the command has no input file.
+	input string
+	// ending is the ending of the default name: ".results.xlsx".
+	ending string
+	// kinds are the endings that -o accepts.
+	kinds []string
 
-	// ours reports whether a file was written by this program and not changed since.
-	// No other file is overwritten.
+	// ours reports whether this program wrote a file that has not changed since. No other file is
+	// overwritten.
 	ours func(path string) (bool, error)
-	// consumed reports whether the input itself may be overwritten: every change in
-	// it was imported.
+	// consumed reports whether the input itself may be overwritten, because every change in it was
+	// imported.
 	consumed func() (bool, error)
 }
 
-// check makes sure, before any work, that the file can be written. choose decides
-// its name.
+// check verifies, before any work, that the file can be written. choose decides its name.
 func (o *outputFile) check() error {
 	first := o.asked
 	if first == "" {
@@ -114,8 +119,8 @@ func (o *outputFile) isInput(found os.FileInfo) bool {
 	return o.input != "" && err == nil && os.SameFile(found, given)
 }
 
-// name is the n-th default name: "a.results.xlsx", "a.results (2).xlsx". The results
-// of a results workbook have the same names as those of its input.
+// name returns the n-th default name: "a.results.xlsx", "a.results (2).xlsx". The results of a
+// results workbook have the same names as the results of its input.
 func (o *outputFile) name(n int) string {
 	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
 	folder, name := filepath.Split(base)
@@ -133,11 +138,11 @@ func (o *outputFile) name(n int) string {
 
 var ownEnding = regexp.MustCompile(`\.(results|checked)( \(\d+\))?$`)
 
-// mostNames is how many default names are tried.
+// mostNames is the number of default names to try.
 const mostNames = 100
 
-// choose finds a name that may be written. left is the file with the first default
-// name if it must not be overwritten; "" for none.
+// choose finds a name that may be written. left is the file with the first default name if it must
+// not be overwritten. Otherwise left is empty.
 func (o *outputFile) choose() (path, left string, err error) {
 	if o.asked != "" {
 		if _, err := os.Stat(o.asked); err != nil {

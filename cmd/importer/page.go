@@ -24,19 +24,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
-// page is the site with its background work: schedules, and orders if no worker
+// page is the site with its background work. This includes schedules, and orders if no worker
 // places them.
 type page struct {
 	server
-	front     *front
-	ledger    *ledger.Ledger
-	site      *web.Site
-	scheduler *schedule.Scheduler // runs due schedules and those that the page starts
-	client    *filingapi.Client   // nil if none is configured
-	why       error               // the reason why client is nil
-	queue     *jobs.Queue
-	local     bool // reachable from this machine only
-	log       *slog.Logger
+	front  *front
+	ledger *ledger.Ledger
+	site   *web.Site
+	// scheduler runs due schedules and the ones that the page starts.
+	scheduler *schedule.Scheduler
+	// client is nil if no filing service is configured.
+	client *filingapi.Client
+	// why is the reason why client is nil.
+	why   error
+	queue *jobs.Queue
+	// local reports whether only this machine can reach the page.
+	local bool
+	log   *slog.Logger
 }
 
 func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (*page, error) {
@@ -90,7 +94,8 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *sl
 	if c.Settings, err = p.settings(); err != nil {
 		return nil, err
 	}
-	if c.Public != nil { // for the links of notifications, whichever process sends them
+	// Any process may send the notifications with links to this address.
+	if c.Public != nil {
 		if err := l.Notifications().SetPageAddress(ctx, c.Public.String()); err != nil {
 			return nil, err
 		}
@@ -104,8 +109,8 @@ func (p *page) handler(receiver http.Handler) http.Handler {
 	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
 }
 
-// checkProvider logs problems with the sign-in provider. It does not wait: the page
-// also starts while the provider is down.
+// checkProvider logs problems with the sign-in provider. It does not block, because the page also
+// starts while the provider is down.
 func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) {
 	if provider == nil {
 		return
@@ -120,8 +125,8 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) {
 	}()
 }
 
-// openQueue opens the queue. The page starts and stays up while Redis is down, and
-// uses the queue as soon as Redis is back.
+// openQueue opens the queue. The page starts and stays up while Redis is down, and uses the queue
+// as soon as Redis is back.
 func (p *page) openQueue() (*jobs.Queue, error) {
 	queue, err := p.env.NewQueue()
 	if err != nil {
@@ -151,7 +156,7 @@ func (p *page) depth(ctx context.Context) (map[string]int, error) {
 	return depth, nil
 }
 
-// places reports whether the page places orders: with Redis, the workers do.
+// places reports whether the page places orders. With Redis, the workers place them.
 func (p *page) places() bool { return p.env.RedisURL == "" && p.client != nil }
 
 func (p *page) service() (*filingapi.Client, error) { return p.client, p.why }
@@ -163,7 +168,7 @@ func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 	return p.env.PriceSource(p.ledger, p.client)(ctx)
 }
 
-// settings is the configuration that the page shows. It has no secrets.
+// settings returns the configuration that the page shows. It has no secrets.
 func (p *page) settings() (web.Settings, error) {
 	secrets, err := p.env.WebhookSecrets()
 	if err != nil {
@@ -236,8 +241,8 @@ func (p *page) placeOrders(ctx context.Context) {
 	worker.Stop()
 }
 
-// startWorker starts a worker. It retries while the filing service or Redis is
-// down or the key is rejected, and returns nil if ctx ends first.
+// startWorker starts a worker. It retries while the filing service or Redis is down or the key is
+// rejected, and returns nil if ctx ends first.
 func (p *page) startWorker(ctx context.Context) (worker *jobs.Worker) {
 	said := ""
 	_ = retry.Do(ctx, retry.Backoff{First: time.Second, Max: 30 * time.Second}, func() (final bool, err error) {
@@ -271,7 +276,7 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 	})
 }
 
-// close closes what openPage opened.
+// close closes the resources that openPage opened.
 func (p *page) close() error {
 	if p.client != nil {
 		p.client.Close()

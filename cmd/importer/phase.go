@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// phaseAfter is how long a step takes before its progress is shown.
+// phaseAfter is the time after which the progress of a step is shown.
 const phaseAfter = 2 * time.Second
 
-// Times between two updates of a line, at a terminal and elsewhere.
+// The times between two updates of a line, at a terminal and elsewhere.
 const (
 	liveEvery  = 200 * time.Millisecond
 	plainEvery = 10 * time.Second
 )
 
-// repeatLine prints a line again and again until stop is called: a live one in its
-// place, which stop clears, any other one below the last. It prints no empty line.
+// repeatLine prints a line repeatedly until stop is called. A live line is updated in place, and
+// stop clears it. Other lines are printed below each other. Empty lines are not printed.
 func (a *app) repeatLine(live bool, line func() string) (stop func()) {
 	every, form, wipe := plainEvery, "%s\n", ""
 	if live {
@@ -45,8 +45,8 @@ func (a *app) repeatLine(live bool, line func() string) (stop func()) {
 	return sync.OnceFunc(func() { close(stopped); ended.Wait() })
 }
 
-// phase shows the progress of a slow step at a terminal: a person who sees nothing
-// begins to type. Elsewhere it shows nothing.
+// phase shows the progress of a slow step at a terminal, because a person who sees nothing begins
+// to type. Elsewhere it shows nothing.
 type phase struct {
 	began time.Time
 	// end ends the step and clears the line.
@@ -57,7 +57,7 @@ type phase struct {
 	done, total int
 }
 
-// phase begins a step. Its end method must be called.
+// phase begins a step. The caller must call its end method.
 func (a *app) phase(what string) *phase {
 	p := &phase{what: what, began: time.Now(), end: func() {}}
 	if a.terminal(a.err) {
@@ -66,21 +66,21 @@ func (a *app) phase(what string) *phase {
 	return p
 }
 
-// at sets the progress of the step; total is 0 if it is not known.
+// at sets the progress of the step. total is 0 if it is unknown.
 func (p *phase) at(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total = done, total
 }
 
-// next goes on to another step.
+// next begins another step.
 func (p *phase) next(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.what, p.done, p.total = what, 0, 0
 }
 
-// line is the progress: "Looking up companies: 120 of 400"; "" for a short step.
+// line returns the progress: "Looking up companies: 120 of 400". It returns "" for a short step.
 func (p *phase) line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-// watch shows the progress of a batch until stop is called. trouble returns why the
-// filing service does not respond; it is nil if this process sends nothing.
+// watch shows the progress of a batch until stop is called. trouble returns the reason why the
+// filing service does not respond. It is nil if this process sends nothing.
 func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 	trouble func() string) (stop func(), err error) {
 	start, err := l.ResultFigures(ctx, batch)
@@ -23,7 +23,8 @@ func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 	end := a.repeatLine(a.terminal(a.err), func() string {
 		s, err := report.Summarize(ctx, l, batch)
 		if err != nil {
-			return "" // the run itself reports problems of the ledger
+			// The run itself reports problems of the ledger.
+			return ""
 		}
 		halted, err := l.Fleet().Halt(ctx)
 		if err != nil {
@@ -36,7 +37,7 @@ func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 	return func() { cancel(); end() }, nil
 }
 
-// progressLine is the progress of a batch and its halt.
+// progressLine returns the progress of a batch and its halt.
 func (a *app) progressLine(now report.Progress, trouble func() string) string {
 	halted := jobs.FleetHold(now.Halted).Words()
 	switch {

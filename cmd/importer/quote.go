@@ -10,18 +10,19 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
-// shownKinds is how many kinds of filings a quote lists; the last line sums up
-// the rest.
+// shownKinds is the number of filing kinds that a quote lists. The last line has the sum of the
+// rest.
 const shownKinds = 25
 
-// sayQuote prints the cost by product, state, and entity type, with service fee and
-// state fee apart, and the sources of the fees.
+// sayQuote prints the cost by product, state, and entity type, with separate service fee and state
+// fee, and the sources of the fees.
 func (a *app) sayQuote(q pricing.BatchQuote) {
 	var b strings.Builder
 	table := newTable(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
 	summary := q.Summary()
-	notes := 0 // the footnotes of the lines that are printed
+	// notes is the number of footnotes of the printed lines.
+	notes := 0
 	for i, l := range summary.Lines {
 		if i == shownKinds {
 			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(summary.Lines)-i, "kind"))
@@ -72,7 +73,7 @@ func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 	}
 }
 
-// sayEndpoint prints the warning that no endpoint receives the events of new orders, if there is one.
+// sayEndpoint prints the warning that no endpoint receives the events of new orders, if any.
 func (a *app) sayEndpoint(warning string) {
 	if warning != "" {
 		a.say("%s", a.paint.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
@@ -80,7 +81,7 @@ func (a *app) sayEndpoint(warning string) {
 	}
 }
 
-// shownWarnings is how many warnings are printed before a question.
+// shownWarnings is the number of warnings printed before a question.
 const shownWarnings = 10
 
 // sayWarnings prints the first warnings of the rows to send.

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
-// groupCommand is a command that only has subcommands.
+// groupCommand returns a command that only has subcommands.
 func groupCommand(use, short, long, example string, members ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:     use,
@@ -43,11 +43,10 @@ func (a *app) service() (*filingapi.Client, error) {
 	return env.Client()
 }
 
-// newTable aligns what is written to it in columns that tabs separate. Flush
-// prints it.
+// newTable returns a writer that aligns columns separated by tabs. Flush prints the table.
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
-// confirmChange shows what is about to change and asks, except with --yes.
+// confirmChange shows the planned change and asks, except with --yes.
 func (a *app) confirmChange(ctx context.Context, yes bool, what string, rows [][]string, question string) error {
 	a.say("%s", what)
 	table := newTable(a.err)
@@ -60,8 +59,8 @@ func (a *app) confirmChange(ctx context.Context, yes bool, what string, rows [][
 	return a.ask(ctx, yes, question, "Nothing was changed.")
 }
 
-// changeError is the error of a call that changes something. advice is for a call
-// that may have changed it: it is printed even after a Ctrl-C.
+// changeError returns the error of a call that changes data at the filing service. advice is for a
+// call with an unknown result, and is printed even after a Ctrl-C.
 func changeError(err error, advice string) error {
 	switch {
 	case errors.Is(err, filingapi.ErrUncertain):
@@ -72,7 +71,7 @@ func changeError(err error, advice string) error {
 	return nil
 }
 
-// withAdvice adds to an error what its reader can do.
+// withAdvice adds the remedy to an error.
 func withAdvice(err error) error {
 	if errors.Is(err, filingapi.ErrKeyRefused) {
 		return fmt.Errorf("%w. Correct FILING_API_KEY", err)

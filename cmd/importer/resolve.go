@@ -37,12 +37,14 @@ type resolver struct {
 	*app
 	ledger  *ledger.Ledger
 	service *resolve.Service
-	batch   ledger.Batch // without an ID for all batches
-	yes     bool         // do not ask
+	// batch has no ID if all batches are meant.
+	batch ledger.Batch
+	// yes suppresses the question.
+	yes bool
 }
 
-// withResolver runs do for one batch, or for all batches where batch is empty.
-// The ledger records that command resolved what do resolves.
+// withResolver runs do for one batch, or for all batches if batch is empty. The ledger records the
+// command as the means of the resolutions.
 func (a *app) withResolver(ctx context.Context, batch, command string, do func(*resolver) error) error {
 	return a.withLedger(ctx, func(l *ledger.Ledger) error {
 		r := &resolver{
@@ -70,7 +72,7 @@ func (r *resolver) warn(warnings []string) {
 	}
 }
 
-// balanceChange describes what changed between two readings of the balance.
+// balanceChange describes the difference between two readings of the balance.
 func balanceChange(before, after ledger.Balance) string {
 	available := "available not known (no deposit recorded)"
 	if after.HasDeposit {
@@ -85,7 +87,7 @@ func balanceChange(before, after ledger.Balance) string {
 		after.Reserved.Dollars(), before.Posted.Dollars(), after.Posted.Dollars(), what, amount.Dollars(), available)
 }
 
-// currentUser names who is at the keyboard.
+// currentUser names the user at the keyboard.
 func currentUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -30,13 +30,13 @@ A dashboard link signs its reader in for seven days.`,
 	}
 }
 
-// list prints the uncertain rows, those of a batch together.
+// list prints the uncertain rows, grouped by batch.
 func (r *resolver) list(ctx context.Context) error {
 	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
 	if err != nil {
 		return err
 	}
-	// Batches that were imported at the same time have their rows mixed.
+	// Group the rows, because the rows of batches imported at the same time are mixed.
 	var batches []string
 	of := make(map[string][]*resolve.UncertainOrder)
 	for _, d := range rows {
@@ -71,7 +71,7 @@ func (r *resolver) list(ctx context.Context) error {
 	return r.listUnnamed(ctx)
 }
 
-// listUnnamed lists placed formations whose company is not known.
+// listUnnamed lists placed formations whose company is unknown.
 func (r *resolver) listUnnamed(ctx context.Context) error {
 	rows, err := r.ledger.Resolutions().UnnamedFormations(ctx, r.batch.ID)
 	if err != nil || len(rows) == 0 {
@@ -122,7 +122,7 @@ func (r *resolver) show(ctx context.Context, d *resolve.UncertainOrder) error {
 	return nil
 }
 
-// acceptCommand is the command that marks a row as placed by a piece of evidence.
+// acceptCommand returns the command that marks a row as placed by a piece of evidence.
 func acceptCommand(d *resolve.UncertainOrder, c resolve.Candidate) string {
 	command := fmt.Sprintf("importer resolve mark %s:%d placed --order %s", d.Row.Batch, d.Row.Number, c.Order)
 	if company := d.Accept(c).CompanyID; company != "" {

@@ -63,7 +63,7 @@ twice.`,
 	return c
 }
 
-// parse reads "b7k2:17" and "placed" or "not-placed".
+// parse parses "b7k2:17" and "placed" or "not-placed".
 func (m *mark) parse(row, decision string) error {
 	at := strings.LastIndex(row, ":")
 	number, err := strconv.Atoi(row[at+1:])
@@ -116,7 +116,7 @@ func (r *resolver) mark(ctx context.Context, m mark) error {
 	return err
 }
 
-// confirmMark shows what speaks against a decision, and asks.
+// confirmMark shows the objections to a decision, and asks.
 func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) error {
 	if !m.yes {
 		r.warn(warnings)
@@ -130,9 +130,8 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 	return r.ask(ctx, m.yes, question, "Nothing was changed.")
 }
 
-// markResolved deals with a row that is not uncertain. That is an error, unless
-// an event or a person resolved it the same way before, or the company that it
-// formed is named now.
+// markResolved handles a row that is not uncertain. It returns an error, unless an event or a
+// person resolved the row the same way before, or the company that it formed is named now.
 func (r *resolver) markResolved(ctx context.Context, m mark) error {
 	for row, err := range r.ledger.Results(ctx, r.batch.ID) {
 		switch {

@@ -140,8 +140,8 @@ func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) 
 	return nil
 }
 
-// endCheck ends the check: after every row was checked, or keeping every row ready
-// because no order was sent.
+// endCheck ends the check after every row was checked, or keeps every row ready because no order
+// was sent.
 func (r *resolver) endCheck(ctx context.Context, o restoredOptions, check ledger.RestoreCheck) error {
 	warning := "What was ordered between " + localTimeZone(check.Since) + " and " + localTimeZone(check.Halted.Since) +
 		" and is ordered again later is bought a second time: spreadsheets that are submitted again, rejected or " +

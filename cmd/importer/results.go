@@ -10,14 +10,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// resultsEndings are what the results may be written as.
+// resultsEndings are the possible endings of a results file.
 var resultsEndings = []string{".xlsx", ".csv"}
 
-// oursIn returns a function that recognizes the results of batches of a ledger
-// that were not changed since they were written. Results from another ledger are
-// not recognized: they may be the only copy.
+// oursIn returns a function that recognizes the results of batches of a ledger that have not
+// changed since they were written. Results from another ledger are not recognized, because they may
+// be the only copy.
 func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
-	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
+	// The results are also written after Ctrl-C.
+	ctx = context.WithoutCancel(ctx)
 	return func(path string) (bool, error) {
 		if !strings.EqualFold(filepath.Ext(path), ".csv") {
 			if same, err := sheet.IsUnedited(path); err != nil || !same {
@@ -26,14 +27,15 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 		}
 		hash, err := report.Fingerprint(path)
 		if err != nil {
-			return false, nil // not a results workbook
+			// The file is not a results workbook.
+			return false, nil
 		}
 		return l.IsResults(ctx, hash)
 	}
 }
 
-// writeResults writes the results of a batch to a file that may be written, and
-// records their hash, so that oursIn recognizes them.
+// writeResults writes the results of a batch to a file that may be written, and records their hash,
+// so that oursIn recognizes them.
 func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, o *outputFile) (report.Summary, error) {
 	path, left, err := o.choose()
 	if err != nil {
@@ -56,5 +58,5 @@ func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, 
 	return s, err
 }
 
-// notReplaced says why a file was not replaced.
+// notReplaced explains why a file was not replaced.
 const notReplaced = "%s was changed since it was written, or is not a file of this program. It was not replaced."

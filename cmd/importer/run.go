@@ -25,14 +25,16 @@ import (
 
 // runFlags are the options of run and submit.
 type runFlags struct {
-	sheet    sheetFlags
-	output   string
-	yes      bool
-	asJSON   bool
-	wait     bool
-	dryRun   bool
-	accept   bool // the names as the filing service has them
-	approve  bool // of submit: wait for importer approve
+	sheet  sheetFlags
+	output string
+	yes    bool
+	asJSON bool
+	wait   bool
+	dryRun bool
+	// accept accepts the names of the filing service.
+	accept bool
+	// approve makes submit wait for importer approve.
+	approve  bool
 	patience time.Duration
 	verbose  bool
 }
@@ -81,24 +83,35 @@ func (f *runFlags) register(c *cobra.Command) {
 // filingRun is one run of one file.
 type filingRun struct {
 	*app
-	flags    runFlags
-	path     string
-	command  string // run or submit
-	waitHint string // how to wait instead of ending; "" if the command cannot
+	flags runFlags
+	path  string
+	// command is run or submit.
+	command string
+	// waitHint explains how to wait instead of ending. Empty if the command cannot wait.
+	waitHint string
 	env      config.Environment
 	client   *filingapi.Client
 	ledger   *ledger.Ledger
 	batch    ledger.Batch
-	output   *outputFile      // nil for submit, which writes none
-	sheet    *importer.Import // nil for a results workbook without corrections
-	log      *slog.Logger
+	// output is nil for submit, which writes no file.
+	output *outputFile
+	// sheet is nil for a results workbook without corrections.
+	sheet *importer.Import
+	log   *slog.Logger
 
-	nothingToCorrect error           // the reason why sheet is nil
-	before           *ledger.Figures // the results before this run; nil if nothing was submitted
-	results          string          // the batch whose results are written: that of the file, or the one it corrects
-	correction       string          // the batch of the file, if it corrects another one; "" otherwise
-	newLedgerNote    string          // that the ledger is new; "" if it is not
-	recognized       jobs.RunResult  // of recognizeKey; nothing is sent unless it is Finished
+	// nothingToCorrect is the reason why sheet is nil.
+	nothingToCorrect error
+	// before has the results before this run. It is nil if nothing was submitted.
+	before *ledger.Figures
+	// results is the batch whose results are written. It is the batch of the file, or the batch
+	// that it corrects.
+	results string
+	// correction is the batch of the file if it corrects another batch. Otherwise it is empty.
+	correction string
+	// newLedgerNote explains that the ledger is new. Empty if the ledger is not new.
+	newLedgerNote string
+	// recognized is the result of recognizeKey. Nothing is sent unless it is Finished.
+	recognized jobs.RunResult
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
@@ -157,7 +170,8 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 	}
 	ctx = ledger.AtTerminal(ctx, currentUser())
 	if r.recognized.Reason == jobs.Interrupted {
-		ctx = context.WithoutCancel(ctx) // nothing is sent; the results are still written
+		// Nothing is sent, but the results are still written.
+		ctx = context.WithoutCancel(ctx)
 	}
 	err = r.throughOutage(ctx, func() (err error) {
 		r.ledger, err = r.env.OpenLedger(ctx)
@@ -167,7 +181,8 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 		return err
 	}
 	stopNotifying := func() {}
-	if !r.flags.dryRun { // a dry run sends no notification
+	// A dry run sends no notification.
+	if !r.flags.dryRun {
 		stopNotifying, err = r.env.SendNotifications(ctx, r.ledger, r.log)
 	}
 	if err == nil {
@@ -180,11 +195,11 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 	return err
 }
 
-// placeBatch imports the file, has its batch approved, places its orders, and
-// writes the results.
+// placeBatch imports the file, has its batch approved, places its orders, and writes the results.
 func (r *filingRun) placeBatch(ctx context.Context) error {
 	r.output.ours = oursIn(ctx, r.ledger)
-	if r.output.asked != "" { // without -o, a free name is always found
+	// Without -o, a free name is always found.
+	if r.output.asked != "" {
 		if _, _, err := r.output.choose(); err != nil {
 			return err
 		}
@@ -196,8 +211,8 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 	return r.finish(ctx, ending)
 }
 
-// placeBatches imports the file and places the orders of its batch and of those that
-// belong to it. submit leaves the orders to the workers.
+// placeBatches imports the file and places the orders of its batch and of the related batches.
+// submit leaves the orders to the workers.
 func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.RunResult, err error) {
 	if err := r.importFile(ctx); err != nil {
 		return ending, err
@@ -218,7 +233,8 @@ func (r *filingRun) placeBatches(ctx context.Context) (ending jobs.RunResult, er
 			break
 		}
 	}
-	if errors.Is(err, errDeclined) || (err != nil && ctx.Err() != nil) { // by a person
+	// A person stopped the run.
+	if errors.Is(err, errDeclined) || (err != nil && ctx.Err() != nil) {
 		err = cmp.Or(r.printUnchanged(ctx), err)
 	}
 	return ending, err
@@ -234,7 +250,8 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.RunResult, error) {
 	// A canceled batch has only uncertain rows left, which can still be resolved.
 	if f.Left() == 0 && (f.HeldBack == 0 || r.batch.Canceled) {
 		if r.batch.ID == r.correction && !r.batch.Open && !r.batch.Canceled && !r.flags.dryRun {
-			return finished, r.openBatch(ctx, "correct") // the results say what is still wrong
+			// The results show the remaining errors.
+			return finished, r.openBatch(ctx, "correct")
 		}
 		return finished, nil
 	}
@@ -244,7 +261,8 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.RunResult, error) {
 	if r.recognized.Reason != jobs.Finished {
 		return r.recordUnrecognized(ctx), nil
 	}
-	// Before the approval: no one should approve what cannot be sent.
+	// Load the prices before the approval, because no one should approve an order that cannot be
+	// sent.
 	quoter, ending, err := r.loadPrices(ctx)
 	if err != nil || quoter == nil {
 		return ending, err
@@ -259,17 +277,18 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.RunResult, error) {
 		return ending, err
 	}
 	if b, err := r.ledger.Batch(ctx, r.batch.ID); err != nil || !b.Open {
-		return finished, err // every row is held back
+		// Every row is held back.
+		return finished, err
 	}
 	return r.placeOrders(ctx, queue, quoter)
 }
 
-// submits reports whether the orders are left to the workers.
+// submits reports whether the workers place the orders.
 func (r *filingRun) submits() bool { return r.command == "submit" }
 
-// approveBatch has the batch approved: a new one as a whole, and of one that was
-// submitted before the rows that were held back and the costs that rose. The outcome is
-// Finished unless the batch waits for the approval of someone else.
+// approveBatch has the batch approved. A new batch is approved as a whole. For a batch that was
+// submitted before, the held-back rows and the increased costs are approved. The outcome is
+// Finished unless the batch waits for the approval of another person.
 func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter,
 	held int) (jobs.RunResult, error) {
 	finished := jobs.RunResult{Reason: jobs.Finished}
@@ -302,9 +321,8 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	return finished, r.approveIncrease(ctx)
 }
 
-// submitBatch submits the batch to whatever places its orders. It reports whether
-// the batch waits for approval: because a policy of the firm says so, or because
-// approve does.
+// submitBatch submits the batch to the process that places its orders. It reports whether the batch
+// waits for approval, because a policy of the firm or the flag approve requires it.
 func (r *filingRun) submitBatch(ctx context.Context) (waits bool, err error) {
 	plan, err := intake.RequestApproval(withAudit(ctx, r.command, r.batch.ID, r.batch.File), r.ledger, r.batch.ID,
 		r.flags.approve)
@@ -314,7 +332,7 @@ func (r *filingRun) submitBatch(ctx context.Context) (waits bool, err error) {
 	return plan != "", r.openBatch(ctx, r.command)
 }
 
-// nothing says that a person who declined changed nothing.
+// nothing returns the message that a person who declined changed nothing.
 func (r *filingRun) nothing() string {
 	if r.submits() {
 		return "Nothing was submitted."
@@ -327,8 +345,7 @@ func (r *filingRun) openBatch(ctx context.Context, command string) error {
 	return r.ledger.OpenBatch(withAudit(ctx, command, r.batch.ID, r.batch.File), r.batch.ID)
 }
 
-// loadPrices asks the filing service for its prices. Without a quoter, ending
-// says what failed.
+// loadPrices asks the filing service for its prices. Without a quoter, ending has the failure.
 func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, ending jobs.RunResult, err error) {
 	ask := r.env.PriceSource(r.ledger, r.client)
 	ending, err = r.askUntilAnswered(ctx, "its prices", func(ctx context.Context) (err error) {
@@ -338,10 +355,9 @@ func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, endi
 	return quoter, ending, err
 }
 
-// askUntilAnswered asks the filing service until it answers or the patience ends.
-// The outcome is Finished once it has answered. These are the first questions of
-// a run, so that a rejected key and a filing service that is down show before
-// anything is at stake.
+// askUntilAnswered asks the filing service until it answers or the patience ends. The outcome is
+// Finished once it has answered. These are the first requests of a run, so that a rejected key or
+// an unavailable filing service is found before any order.
 func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
 	ask func(context.Context) error) (jobs.RunResult, error) {
 	err := r.patiently(ctx, func(err error) (string, bool) {
@@ -370,7 +386,7 @@ func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
 	return jobs.RunResult{Reason: jobs.ServiceDown}, nil
 }
 
-// retrying says how long a question is repeated: " for 1m0s", or "" with --wait.
+// retrying returns the time for which a request is repeated: " for 1m0s", or "" with --wait.
 func (r *filingRun) retrying() string {
 	if r.flags.wait {
 		return ""
@@ -378,8 +394,8 @@ func (r *filingRun) retrying() string {
 	return " for " + r.flags.patience.String()
 }
 
-// openQueue opens the queue. A run waits for a Redis that is down; submit needs the
-// queue for the rate of look-ups alone. Without a queue, the outcome says why.
+// openQueue opens the queue. A run waits for Redis if it is down. submit needs the queue only for
+// the rate of lookups. Without a queue, the outcome has the reason.
 func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jobs.RunResult, err error) {
 	open := r.env.OpenQueue
 	if r.submits() {
@@ -400,8 +416,8 @@ func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jo
 	return nil, jobs.RunResult{Reason: jobs.QueueDown, Redis: err}, nil
 }
 
-// confirmOrders shows the quote and asks for approval. otherwise says what a
-// refusal leaves unchanged.
+// confirmOrders shows the quote and asks for approval. otherwise is the message after a refusal,
+// about the things left unchanged.
 func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) error {
 	q, err := r.quote(ctx, throttle, quoter)
@@ -419,8 +435,8 @@ func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, q
 	return r.showAndConfirm(ctx, q, question, otherwise)
 }
 
-// quote looks up and compares the companies of the batch, shows the differences, and calculates
-// the cost.
+// quote looks up and compares the companies of the batch, shows the differences, and calculates the
+// cost.
 func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (intake.Quote, error) {
 	secrets, err := r.env.WebhookSecrets()
 	if err != nil {
@@ -439,7 +455,8 @@ func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pr
 	}
 	// If no one reads the quote, the workers look up each company before they send its row.
 	skip := r.submits() && r.flags.yes && !r.flags.accept && !r.flags.approve
-	if !skip && (!r.batch.Open || !r.flags.dryRun) { // or rows may be in flight
+	// Otherwise rows may be in flight.
+	if !skip && (!r.batch.Open || !r.flags.dryRun) {
 		o.Records = r.client
 	}
 	q, err := o.Quote(ctx, r.batch.ID)
@@ -476,7 +493,8 @@ func (r *filingRun) printUnchanged(ctx context.Context) error {
 	if !r.flags.asJSON {
 		return nil
 	}
-	s, err := report.Summarize(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
+	// The summary is also printed after Ctrl-C.
+	s, err := report.Summarize(context.WithoutCancel(ctx), r.ledger, r.batch.ID)
 	if err != nil {
 		return err
 	}
@@ -485,7 +503,7 @@ func (r *filingRun) printUnchanged(ctx context.Context) error {
 
 // placeOrders runs a worker until no more orders can be placed for now.
 func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.RunResult, error) {
-	// A person who runs the command again may have added funds: try one order.
+	// A person who runs the command again may have added funds, so try one order.
 	err := r.throughOutage(ctx, func() error {
 		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx))
 	})
@@ -519,7 +537,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		r.stopWorker(worker)
 		return jobs.RunResult{}, err
 	}
-	// The worker goes on by itself once the database is back.
+	// The worker continues once the database is back.
 	var ending jobs.RunResult
 	err = r.throughOutage(ctx, func() (err error) {
 		ending, err = worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
@@ -536,7 +554,8 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 
 // finish writes the results, prints the summary, and explains the outcome.
 func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
-	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
+	// The results are also written after Ctrl-C.
+	ctx = context.WithoutCancel(ctx)
 	step := r.phase("Writing the results")
 	var summary report.Summary
 	var shown ledger.Batch
@@ -567,7 +586,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 	return nil
 }
 
-// sayCanceled says that rows are canceled, and how to send them after all.
+// sayCanceled reports that rows are canceled, and how to send them after all.
 func (r *filingRun) sayCanceled(b ledger.Batch, counts ledger.Counts) {
 	if !b.Canceled && counts[filing.Canceled] == 0 {
 		return
@@ -589,7 +608,7 @@ func (r *filingRun) printSummary(s report.Summary) error {
 	return nil
 }
 
-// explainOutcome says why the run ended and what to do next.
+// explainOutcome explains why the run ended and the next step.
 func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.RunResult) error {
 	switch ending.Reason {
 	case jobs.Finished:
@@ -605,7 +624,8 @@ func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.RunResult) e
 			r.paint.yellow(ending.Redis.Error()), r.waitHint)
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded. Run the same command again to resume.")
-	case jobs.KeyRefused: // perhaps before it was recorded
+	// The key may have been refused before that was recorded.
+	case jobs.KeyRefused:
 		r.say("%s Correct FILING_API_KEY, then run the same command again.",
 			r.paint.red(jobs.FleetHold(ending.Halted).Text))
 	case jobs.AskedToWait:
@@ -641,15 +661,16 @@ var tones = map[report.Tone]func(painter, string) string{
 	report.Good: painter.green, report.Quiet: painter.dim, report.Waits: painter.yellow, report.Bad: painter.red,
 }
 
-// importFile finds the batch of the file, or creates it. Nothing of a batch is
-// sent before it is submitted.
+// importFile finds the batch of the file, or creates it. No order of a batch is sent before it is
+// submitted.
 func (r *filingRun) importFile(ctx context.Context) error {
 	imp := r.sheet
 	if imp == nil {
 		return r.resumeFromResults(ctx)
 	}
 	if _, err := r.ledger.Batch(ctx, ""); !errors.Is(err, ledger.ErrNotFound) {
-		r.newLedgerNote = "" // it has batches
+		// The ledger has batches.
+		r.newLedgerNote = ""
 	}
 	step := r.phase("Reading " + filepath.Base(r.path))
 	recorded, err := intake.Record(ctx, r.ledger, imp, intake.Recording{

@@ -79,7 +79,7 @@ importer sandbox do controls a running sandbox: it moves filings, and breaks ans
 	return c
 }
 
-// sandboxEndpoint is the endpoint that a sandbox has from the start, if any.
+// sandboxEndpoint returns the endpoint that a sandbox has from the start, if any.
 func (a *app) sandboxEndpoint(ctx context.Context, address, file string) ([]sandbox.Webhook, error) {
 	if (address == "") != (file == "") {
 		return nil, usage("--endpoint and --endpoint-secret-file go together")
@@ -97,8 +97,8 @@ func (a *app) sandboxEndpoint(ctx context.Context, address, file string) ([]sand
 	return []sandbox.Webhook{{URL: address, Secret: secret}}, nil
 }
 
-// exportLines are the lines to paste into another terminal, so that its commands
-// use the sandbox.
+// exportLines returns the lines to paste into another terminal, so that its commands use the
+// sandbox.
 func exportLines(address, system string) string {
 	form := "  export %s=%s\n"
 	if system == "windows" {
@@ -106,11 +106,11 @@ func exportLines(address, system string) string {
 	}
 	return "To use it from another terminal, paste these lines there:\n" +
 		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY",
-		"sk_test_"+strings.ToLower(rand.Text()[:8])) // each start has its own organization
+		// Each start has a separate organization.
+		"sk_test_"+strings.ToLower(rand.Text()[:8]))
 }
 
-// readCompanies reads the companies that the sandbox starts with; none without a
-// file.
+// readCompanies reads the companies that the sandbox starts with. Without a file it returns none.
 func readCompanies(path string) ([]sandbox.Company, error) {
 	if path == "" {
 		return nil, nil

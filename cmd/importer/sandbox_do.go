@@ -54,8 +54,8 @@ controls with an example of each key.`,
 	return c
 }
 
-// actionBody reads key=value pairs as an object. A value that is JSON, such as a number or
-// true, is what it says; any other one is a text.
+// actionBody parses key=value pairs into an object. A value that is JSON, such as a number or true,
+// keeps its type. Any other value is a text.
 func actionBody(pairs []string) (map[string]any, error) {
 	body := make(map[string]any)
 	for _, pair := range pairs {
@@ -70,8 +70,8 @@ func actionBody(pairs []string) (map[string]any, error) {
 	return body, nil
 }
 
-// askSandbox sends a control to a sandbox and returns its answer. The address can end
-// in /v1, like that of its API.
+// askSandbox sends a control to a sandbox and returns its answer. The address can end in /v1, like
+// the address of its API.
 func askSandbox(ctx context.Context, at, name string, body map[string]any) (json.RawMessage, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
@@ -98,7 +98,8 @@ func askSandbox(ctx context.Context, at, name string, body map[string]any) (json
 	}
 	if res.StatusCode != http.StatusOK {
 		var answer struct{ Message string }
-		_ = json.Unmarshal(raw, &answer) // the status is shown if there is no message
+		// The status is shown if the answer has no message.
+		_ = json.Unmarshal(raw, &answer)
 		if answer.Message == "" {
 			answer.Message = res.Status
 		}

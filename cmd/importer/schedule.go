@@ -38,13 +38,14 @@ With --approve, each run waits for: importer approve`,
 
 // scheduleFlags are the options of a schedule.
 type scheduleFlags struct {
-	sheet       sheetFlags
-	options     schedule.Options
-	list, rules string // files
+	sheet   sheetFlags
+	options schedule.Options
+	// list and rules are the paths of files.
+	list, rules string
 	approval    bool
 }
 
-// register adds the flags that say how a company list is read.
+// register adds the flags for reading a company list.
 func (f *scheduleFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.list, "roster", "", "the company list: an XLSX or CSV file")
 	f.sheet.registerReading(c, "the filing year, whatever the list says: this, next, last, or four digits")
@@ -63,7 +64,8 @@ func (f *scheduleFlags) applyFlags() error {
 	if err != nil {
 		return fmt.Errorf("read the due rules: %w", err)
 	}
-	if !utf8.Valid(content) { // the rules are stored as text
+	// The rules are stored as text.
+	if !utf8.Valid(content) {
 		return fmt.Errorf("%s is not a CSV file in UTF-8. Save it as CSV UTF-8", f.rules)
 	}
 	o.Rules = string(content)
@@ -163,7 +165,7 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	return err
 }
 
-// sayInvalid prints why rows of the next run cannot be filed.
+// sayInvalid explains why rows of the next run cannot be filed.
 func (a *app) sayInvalid(next *schedule.Plan) {
 	if next == nil || next.Invalid.Count == 0 {
 		return
@@ -223,7 +225,7 @@ func findSchedule(ctx context.Context, l *ledger.Ledger, name string) (ledger.Sc
 	return s, err
 }
 
-// oneScheduleCommand is a command about one schedule.
+// oneScheduleCommand returns a command about one schedule.
 func (a *app) oneScheduleCommand(use, short, example string,
 	do func(context.Context, *ledger.Ledger, ledger.Schedule) error) *cobra.Command {
 	return &cobra.Command{
@@ -244,7 +246,8 @@ func (a *app) oneScheduleCommand(use, short, example string,
 func (a *app) schedulePauseCommand(use, short string, paused bool) *cobra.Command {
 	return a.oneScheduleCommand(use+" NAME", short, "  importer schedule "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if s.Paused != paused { // resuming twice would skip more runs
+			// Resuming twice would skip more runs.
+			if s.Paused != paused {
 				audited := withAudit(ctx, "season-"+use, s.Name, "")
 				if err := l.Schedules().SetPaused(audited, s.Name, paused); err != nil {
 					return err
@@ -276,8 +279,8 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 		})
 }
 
-// withScheduler runs do with the scheduler. Without a filing service in the
-// environment, the client is nil and plans have no prices.
+// withScheduler runs do with the scheduler. Without a filing service in the environment, the client
+// is nil and plans have no prices.
 func (a *app) withScheduler(ctx context.Context, l *ledger.Ledger,
 	do func(*schedule.Scheduler, *filingapi.Client) error) error {
 	client, err := a.env.Client()

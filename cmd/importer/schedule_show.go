@@ -81,8 +81,8 @@ companies without a due date in that time, with the reason.`
 	return c
 }
 
-// dueDates lists what the company list of a schedule has due in the next 12 months, and
-// the companies without a due date in that time.
+// dueDates lists the due dates in the company list of a schedule in the next 12 months, and the
+// companies without a due date in that time.
 func dueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) (due, rest []season.Entry,
 	err error) {
 	list, err := scheduler.LoadCompanyList(ctx, s)
@@ -94,12 +94,13 @@ func dueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Sched
 	return due, rest, nil
 }
 
-// shownDueDates is how many due dates are printed; --csv has all.
+// shownDueDates is the number of due dates that are printed. --csv has all.
 const shownDueDates = 20
 
 func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) error {
 	due, rest, err := dueDates(ctx, scheduler, s)
-	if errors.Is(err, schedule.ErrCompanyList) { // shown instead of the next run
+	// The error is shown instead of the next run.
+	if errors.Is(err, schedule.ErrCompanyList) {
 		return nil
 	}
 	if err != nil {
@@ -124,7 +125,7 @@ func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s
 	return nil
 }
 
-// shownRuns is how many runs are printed.
+// shownRuns is the number of runs that are printed.
 const shownRuns = 20
 
 func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,

@@ -98,14 +98,14 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 	return c
 }
 
-// The number of spreadsheets that the page reads at the same time, and of requests
-// that wait for that. Further requests are refused. A reader needs up to 150 MB.
+// The number of spreadsheets that the page reads at the same time, and of requests that wait for
+// that. Further requests are refused. A reader needs up to 150 MB.
 const (
 	readersAtOnce  = 2
 	readersWaiting = 8
 )
 
-// parsePublicURL reads --public-url.
+// parsePublicURL parses --public-url.
 func parsePublicURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -126,23 +126,26 @@ type server struct {
 	cert, key string
 	public    *url.URL
 	proxies   network.Proxies
-	maxUpload int64 // MiB
+	// maxUpload is in MiB.
+	maxUpload int64
 	noBrowser bool
 
-	app *app // this program, if the page may set it up
+	// app is this program, if the page may set it up.
+	app *app
 }
 
-// shutdownTimeout is how long requests have to finish.
+// shutdownTimeout is the time that requests have to finish.
 const shutdownTimeout = 10 * time.Second
 
-// servePages serves the page until ctx ends. It starts again, behind the same address,
-// when the page was set up.
+// servePages serves the page until ctx ends. After a setup on the page it starts again, behind the
+// same address.
 func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error {
 	if _, err := a.environment(); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", s.listen)
-	if err != nil && a.clicked { // another program listens there, perhaps another of these
+	// Another program listens at the address, perhaps another instance of this one.
+	if err != nil && a.clicked {
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
@@ -170,8 +173,8 @@ func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error 
 	return err
 }
 
-// front is the HTTP server. It passes requests to the page of the present start, and
-// holds them between two starts.
+// front is the HTTP server. It passes requests to the page of the current start, and holds them
+// between two starts.
 type front struct {
 	http.Server
 	scheme string
@@ -179,15 +182,17 @@ type front struct {
 	ended  chan error
 	starts int
 
-	gate   sync.RWMutex // locked from startAgain to the next start
-	active sync.RWMutex // a request holds it for reading
+	// gate is locked from startAgain to the next start.
+	gate sync.RWMutex
+	// active is locked for reading by each request.
+	active sync.RWMutex
 	page   http.Handler
 	again  chan struct{}
 	asked  atomic.Bool
 }
 
-// startAgain has serve start again, with the settings file as it is then. Later requests
-// wait for the new start.
+// startAgain makes serve start again with the current settings file. Later requests wait for the
+// new start.
 func (f *front) startAgain() {
 	if f.asked.CompareAndSwap(false, true) {
 		f.gate.Lock()
@@ -215,11 +220,12 @@ func (s server) openFront(listener net.Listener, log *slog.Logger) (*front, erro
 	f.Server = http.Server{
 		Handler:           f,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second, // uploads have their own
-		WriteTimeout:      2 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// Uploads have a separate timeout.
+		ReadTimeout:    15 * time.Second,
+		WriteTimeout:   2 * time.Minute,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	if certificates != nil {
 		f.TLSConfig = network.NewTLS()
@@ -235,8 +241,8 @@ func (s server) openFront(listener net.Listener, log *slog.Logger) (*front, erro
 	return f, nil
 }
 
-// serveOn serves the page until ctx ends, or until it is to start again. Events are
-// applied until after the last request, and orders in flight are finished.
+// serveOn serves the page until ctx ends, or until a restart is requested. Events are applied until
+// after the last request, and orders in flight are finished.
 func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (again bool,
 	err error) {
 	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
@@ -245,7 +251,8 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 	if err != nil {
 		return false, err
 	}
-	f.RegisterOnShutdown(p.site.Close) // live pages would never end
+	// Live pages would never end.
+	f.RegisterOnShutdown(p.site.Close)
 	if f.starts++; f.starts == 1 {
 		invited, err := a.welcome(ctx, p, f.scheme, f.addr, secrets)
 		if err != nil {
@@ -264,7 +271,7 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 	f.active.Unlock()
 	f.gate.Unlock()
 
-	// Placing and schedules end with ctx; what the last requests need ends after them.
+	// Placing and schedules end with ctx. The services that the last requests need end after them.
 	working, leaving := context.WithCancel(ctx)
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer leaving()
@@ -280,7 +287,8 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 	case <-f.again:
 		again = true
 		p.site.Close()
-		f.active.Lock() // after the last request
+		// Wait for the last request.
+		f.active.Lock()
 	case <-ctx.Done():
 		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
@@ -295,7 +303,7 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 	return again, errors.Join(err, p.close())
 }
 
-// certificates reads the certificate of serve, if it has one.
+// certificates reads the certificate of serve, if any.
 func (s server) certificates() (scheme string, all []tls.Certificate, err error) {
 	if s.cert == "" {
 		return "http", nil, nil
@@ -323,13 +331,14 @@ func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr
 		p.log.Warn("browser not opened; open the page yourself", "err", err)
 		return invited, nil
 	}
-	go func() { _ = open.Wait() }() // the page serves meanwhile
+	// Do not block, because the page must serve the browser.
+	go func() { _ = open.Wait() }()
 	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
 	return invited, nil
 }
 
-// reachable is an address of a listener that can be typed. One that listens on all
-// addresses of the machine, as in a container, is reached at the machine itself.
+// reachable returns an address of a listener that a person can type. A listener on all addresses of
+// the machine, as in a container, is reached at the loopback address.
 func reachable(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -337,11 +346,12 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// routes are the paths of the server.
+// routes returns the handler of the server's paths.
 func routes(events, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+webhook.Path, events)
-	mux.Handle(webhook.Path, events) // refuses other methods
+	// The handler refuses other methods.
+	mux.Handle(webhook.Path, events)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "GET it", http.StatusMethodNotAllowed)
@@ -350,7 +360,7 @@ func routes(events, page http.Handler) http.Handler {
 	return mux
 }
 
-// greeting says where events are received and whether they can be verified.
+// greeting names the address that receives events, and whether they can be verified.
 func greeting(ctx context.Context, scheme string, addr net.Addr,
 	secrets func(context.Context) ([]string, error)) string {
 	text := fmt.Sprintf("Events are received at %s://%s%s", scheme, reachable(addr), webhook.Path)

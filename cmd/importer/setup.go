@@ -12,16 +12,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/web"
 )
 
-// checkTimeout is how long the filing service has to answer for a key.
+// checkTimeout is the time that the filing service has to answer for a key.
 const checkTimeout = 20 * time.Second
 
-// nextLinkLife is the life of the link that leads a browser to the next start. It is
-// used at once.
+// nextLinkLife is the validity of the link that takes a browser to the next start. The link is used
+// at once.
 const nextLinkLife = 5 * time.Minute
 
-// setup lets the page set up the filing service. It is for a page of this machine
-// alone: elsewhere the deployment decides. A key of the environment would win over
-// what the page stores, so there is nothing to set up then.
+// setup lets the page set up the filing service. It returns nil unless only this machine can reach
+// the page, because elsewhere the deployment decides. It also returns nil if the environment has a
+// key, because that key would override the stored one.
 func (p *page) setup() *web.Setup {
 	if !p.local || p.app == nil || p.env.ByEnvironment("FILING_API_KEY") {
 		return nil
@@ -45,7 +45,7 @@ func enteredService(s web.FilingService) config.Service {
 	return config.Service{BaseURL: s.Address, Key: secret.New(s.Key), Live: s.Live()}
 }
 
-// checkService asks the filing service whose the key is.
+// checkService asks the filing service for the organization of the key.
 func (p *page) checkService(ctx context.Context, s web.FilingService) (web.FilingAccount, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -63,8 +63,8 @@ func (p *page) saveService(ctx context.Context, by string, s web.FilingService) 
 	if err != nil {
 		return "", err
 	}
-	// Choosing the ledger first finds what a person has to decide before anything is
-	// stored.
+	// Choose the ledger first, because this finds the decisions that a person has to make before
+	// anything is stored.
 	env = env.With(enteredService(s))
 	next, err := p.nextLink(ctx, &env, by)
 	if err != nil {
@@ -77,9 +77,8 @@ func (p *page) saveService(ctx context.Context, by string, s web.FilingService) 
 	return next, nil
 }
 
-// nextLink is the page that the browser opens after the next start: home, or a
-// one-time link where the ledger is another one. Only the owner of this computer
-// gets a link.
+// nextLink returns the path that the browser opens after the next start. It is the home page, or a
+// one-time link if the ledger changes. Only the owner of this computer gets a link.
 func (p *page) nextLink(ctx context.Context, env *config.Environment, by string) (string, error) {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

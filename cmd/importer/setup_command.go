@@ -15,7 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/web"
 )
 
-// serviceSetup are the flags of setup.
+// serviceSetup has the flags of setup.
 type serviceSetup struct {
 	*app
 	address string
@@ -99,7 +99,8 @@ func (s *serviceSetup) setUp(ctx context.Context) error {
 	if err := s.confirmService(ctx, saved, service); err != nil {
 		return err
 	}
-	// Choosing the ledger finds what a person has to decide before anything is stored.
+	// Choose the ledger first, because this finds the decisions that a person has to make before
+	// anything is stored.
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if _, err := s.chooseLedger(asking, &env); err != nil {
@@ -113,9 +114,10 @@ func (s *serviceSetup) setUp(ctx context.Context) error {
 	return nil
 }
 
-// checkedAccount is what the filing service says of a key.
+// checkedAccount is the filing service's answer about a key.
 type checkedAccount struct {
-	organization string // "" if the service does not report it
+	// organization is empty if the service does not report it.
+	organization string
 	live         bool
 }
 
@@ -127,7 +129,7 @@ func (c checkedAccount) String() string {
 	return cmp.Or(legible(c.organization), "its organization is not reported") + " (" + meaning + ")"
 }
 
-// ask asks the filing service whose the key is.
+// ask asks the filing service for the organization of the key.
 func (s *serviceSetup) ask(ctx context.Context, env config.Environment) (checkedAccount, error) {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -141,8 +143,8 @@ func (s *serviceSetup) ask(ctx context.Context, env config.Environment) (checked
 	return checkedAccount{o.Label(), env.Mode() == "live"}, nil
 }
 
-// enter collects the address and where the key comes from: flags first, then the
-// environment, then the person at the terminal.
+// enter collects the address and the source of the key: flags first, then the environment, then the
+// person at the terminal.
 func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.Service, error) {
 	env := func(name string) string { return strings.TrimSpace(s.getenv(name)) }
 	service := config.Service{BaseURL: cmp.Or(s.address, env("FILING_BASE_URL")), KeyFile: s.keyFile}
@@ -177,8 +179,8 @@ func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.
 	return s.enterAtTerminal(ctx, service, saved)
 }
 
-// enterAtTerminal asks for what is missing. A saved key is for its own address: it
-// can be kept only with that.
+// enterAtTerminal asks for the missing values. A saved key belongs to its address, so it can be
+// kept only with that address.
 func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved config.Service) (config.Service, error) {
 	if service.BaseURL == "" {
 		question := "Address of the filing service: "
@@ -218,8 +220,8 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 	return service, nil
 }
 
-// confirmService asks before real money can be spent, and before another filing
-// service is replaced.
+// confirmService asks before real money can be spent, and before another filing service is
+// replaced.
 func (s *serviceSetup) confirmService(ctx context.Context, saved, service config.Service) error {
 	const unchanged = "Nothing was saved."
 	if service.Live && !s.live {

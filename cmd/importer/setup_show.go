@@ -11,8 +11,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/notify"
 )
 
-// show lists the settings in force and their sources, and asks the filing service
-// whose key it is. A wrong setting does not keep it from listing them.
+// show lists the current settings and their sources, and asks the filing service for the
+// organization of the key. It lists them even if a setting is wrong.
 func (s *serviceSetup) show(ctx context.Context) error {
 	values, err := config.Describe(s.getenv, s.live)
 	if err != nil {
@@ -46,9 +46,11 @@ func (s *serviceSetup) show(ctx context.Context) error {
 func (s *serviceSetup) testNotifications(ctx context.Context) error {
 	env, err := config.ReadFor(s.getenv, config.Service{})
 	if err != nil {
-		return nil // showService reports it
+		// showService reports the error.
+		return nil
 	}
-	if _, err := env.Notifier(nil, nil); err != nil { // reads FILING_NOTIFY_ON too
+	// Notifier also reads FILING_NOTIFY_ON.
+	if _, err := env.Notifier(nil, nil); err != nil {
 		return err
 	}
 	targets, err := env.NotifyTargets()

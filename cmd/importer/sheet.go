@@ -10,7 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
-// sheetFlags are the options of reading a spreadsheet.
+// sheetFlags are the options for reading a spreadsheet.
 type sheetFlags struct {
 	product, state, year, user, sheet, again string
 	columns                                  map[string]string
@@ -31,7 +31,7 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 }
 
-// registerReading adds the flags that a schedule has as well.
+// registerReading adds the flags that a schedule also has.
 func (f *sheetFlags) registerReading(c *cobra.Command, yearUsage string) {
 	names := make([]string, len(filing.Products))
 	for i, p := range filing.Products {
@@ -66,6 +66,6 @@ func (f *sheetFlags) options() importer.Options {
 	}
 }
 
-// showColumns prints the column mapping, before anything else: a column that is read
-// as another one makes every row wrong.
+// showColumns prints the column mapping before anything else, because a wrong mapping makes every
+// row wrong.
 func (a *app) showColumns(imp *importer.Import) { a.say("%s", imp.ColumnSummary()) }

@@ -68,7 +68,7 @@ func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.RunResult) e
 	return exit(exitStopped)
 }
 
-// printSubmitted prints the state of the batch and says who places its orders.
+// printSubmitted prints the state of the batch and who places its orders.
 func (r *filingRun) printSubmitted(ctx context.Context) error {
 	b, err := r.shown(ctx)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputQueue is FREAD of sys/fcntl.h: the input queue.
+// inputQueue is FREAD in sys/fcntl.h. It selects the input queue.
 const inputQueue = 1
 
-// dropTyped discards what was typed at a terminal and not read yet.
+// dropTyped discards terminal input that was typed and not yet read.
 func dropTyped(terminal *os.File) error {
 	return unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCFLUSH, inputQueue)
 }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// dropTyped does nothing: this system has no known way to discard input.
+// dropTyped does nothing, because this system has no known way to discard input.
 func dropTyped(*os.File) error { return nil }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// dropTyped discards what was typed at a console and not read yet.
+// dropTyped discards console input that was typed and not yet read.
 func dropTyped(console *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(console.Fd()))
 }

@@ -74,8 +74,8 @@ event as well.`,
 	return c
 }
 
-// createEndpoint registers an endpoint. The filing service shows its secret only
-// once, so a secret that could not be stored is printed.
+// createEndpoint registers an endpoint. The filing service shows its secret only once, so a secret
+// that could not be stored is printed.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
 	types []string, yes bool) error {
 	kept, err := l.List(ctx)
@@ -117,16 +117,17 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
 			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
-	secret, _ := json.Marshal(made.Secret) // a string always can
+	// A string always encodes.
+	secret, _ := json.Marshal(made.Secret)
 	fmt.Fprintf(a.out, "%s\n", bytes.ReplaceAll(made.Answer, secret, []byte(`"(stored)"`)))
 	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	return nil
 }
 
-// newEndpointID names an endpoint without an ID of the filing service.
+// newEndpointID returns an ID for an endpoint without an ID of the filing service.
 func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
 
-// receivesEvents is what the address of an endpoint is.
+// receivesEvents describes the address of an endpoint.
 const receivesEvents = "the address that receives events, such as https://filings.example.com" + webhook.Path
 
 func (a *app) webhooksAddCommand() *cobra.Command {
