@@ -12,9 +12,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// await tries until something is available, because containers are started together
-// with what they need. It retries only errors that may pass; any other ends the
-// process, for a person to correct.
+// await tries until something is available, because containers start together with their
+// dependencies. It retries only temporary errors. Any other error ends the process, for a person to
+// correct.
 func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
 	try func() (T, error)) (T, error) {
 	w.health.setPhase(phase("waits for " + what))
@@ -40,11 +40,11 @@ func await[T any](ctx context.Context, w *worker, what string, passes func(error
 	}
 }
 
-// isQueueDown reports whether the error of Redis may pass without a person.
+// isQueueDown reports whether the error of Redis is temporary.
 func isQueueDown(err error) bool { return errors.Is(err, jobs.ErrQueueDown) }
 
-// isServiceDown reports whether the filing service may answer later, if to another
-// key. The ledger has to record the answer, too.
+// isServiceDown reports whether the filing service may answer later, perhaps to another key. The
+// ledger must also be able to record the answer.
 func isServiceDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok {
 		return !errors.Is(err, filingapi.ErrNotFound)

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// phase is what the process does, as probes report it.
+// phase is the activity of the process, as probes report it.
 type phase string
 
-// The phases after those of await ("waits for the ledger", …).
+// The phases that follow the phases of await ("waits for the ledger", …).
 const (
 	starting phase = "starts"
 	placing  phase = "places"
 	draining phase = "drains"
 )
 
-// check is one thing that placing orders needs.
+// check is a check of one requirement for placing orders.
 type check struct {
 	name string
 	ask  func(context.Context) error
@@ -37,20 +37,21 @@ type health struct {
 	log *slog.Logger
 	now func() time.Time
 
-	lastLoop atomic.Int64 // when the worker's loops last read the clock, in Unix nanoseconds
+	// lastLoop is the last time at which the worker's loops read the clock, in Unix nanoseconds.
+	lastLoop atomic.Int64
 
 	mu     sync.Mutex
 	phase  phase
 	checks []check
-	failed map[string]bool // so that only changes are logged
+	// failed are the failing checks, so that only changes are logged.
+	failed map[string]bool
 }
 
 func newHealth(log *slog.Logger) *health {
 	return &health{log: log, now: time.Now, phase: starting, failed: make(map[string]bool)}
 }
 
-// clock is the worker's clock: its loops read it in every round, so it also shows
-// whether they run.
+// clock is the worker's clock. Its loops read it in every round, so it also shows whether they run.
 func (h *health) clock() time.Time {
 	now := h.now()
 	h.lastLoop.Store(now.UnixNano())
@@ -63,7 +64,7 @@ func (h *health) setPhase(p phase) {
 	h.phase = p
 }
 
-// addCheck adds something that placing orders needs.
+// addCheck adds a requirement for placing orders.
 func (h *health) addCheck(c check) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,15 +77,16 @@ func (h *health) status() (phase, []check) {
 	return h.phase, h.checks
 }
 
-// report is the body of both probes. It has no text of errors: those are logged.
+// report is the body of both probes. It has no error texts, because errors are logged.
 type report struct {
-	Status string            `json:"status"` // ok, not ready, stuck
+	// Status is ok, not ready or stuck.
+	Status string            `json:"status"`
 	Phase  phase             `json:"phase"`
 	Checks map[string]string `json:"checks,omitempty"`
 }
 
-// live answers /healthz. A restart helps a process whose loops are stuck while
-// everything they need is available; it does not help where something is missing.
+// live answers /healthz. A restart helps a process whose loops are stuck although all dependencies
+// are available. It does not help if a dependency is missing.
 func (h *health) live(w http.ResponseWriter, r *http.Request) {
 	phase, checks := h.status()
 	body := report{Status: "ok", Phase: phase}
@@ -96,8 +98,8 @@ func (h *health) live(w http.ResponseWriter, r *http.Request) {
 	writeReport(w, body)
 }
 
-// ready answers /readyz. It does not ask the filing service: a worker that waits
-// for that is ready.
+// ready answers /readyz. It does not call the filing service, because a worker that waits for the
+// service is ready.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	phase, checks := h.status()
 	results, well := h.runChecks(r.Context(), checks)
@@ -108,7 +110,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	writeReport(w, body)
 }
 
-// runChecks runs the checks side by side.
+// runChecks runs the checks in parallel.
 func (h *health) runChecks(ctx context.Context, checks []check) (results map[string]string, well bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -131,14 +133,15 @@ func (h *health) runChecks(ctx context.Context, checks []check) (results map[str
 			if results[a.name] = "ok"; a.err != nil {
 				results[a.name], well = "failed", false
 			}
-		case <-ctx.Done(): // a check that ignores its context
+		// A check may ignore its context.
+		case <-ctx.Done():
 			return results, false
 		}
 	}
 	return results, well
 }
 
-// logChange logs when a check begins or ceases to fail.
+// logChange logs that a check begins to fail or no longer fails.
 func (h *health) logChange(name string, err error) {
 	h.mu.Lock()
 	before := h.failed[name]
@@ -158,5 +161,6 @@ func writeReport(w http.ResponseWriter, body report) {
 	if body.Status != "ok" {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(body) // the client may have left
+	// The client may have disconnected.
+	_ = json.NewEncoder(w).Encode(body)
 }

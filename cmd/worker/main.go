@@ -1,5 +1,5 @@
-// Command worker places the open orders of the ledger until it is stopped. Any
-// number of workers form a fleet. `worker --help` explains it.
+// Command worker places the open orders of the ledger until it is stopped. Any number of workers
+// can share a ledger. `worker --help` explains it.
 package main
 
 import (
@@ -14,11 +14,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/logs"
 )
 
-// The exit codes, stable by promise.
+// The exit codes are stable for scripts.
 const (
-	exitDone   = 0   // stopped, and every answer is recorded
-	exitFailed = 1   // usage or configuration error
-	exitAtOnce = 130 // a second signal; the next process sweeps the rows in flight
+	// exitDone means stopped, and every answer is recorded.
+	exitDone = 0
+	// exitFailed means a usage or configuration error.
+	exitFailed = 1
+	// exitAtOnce means that a second signal ended the worker. The next process sweeps the rows in
+	// flight.
+	exitAtOnce = 130
 )
 
 func main() { os.Exit(run()) }
@@ -34,22 +38,22 @@ func run() int {
 		err = command(log).ExecuteContext(ctx)
 	}
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return exitDone // perhaps it was stopped before it had started
+		// The worker may have been stopped before it had started.
+		return exitDone
 	}
 	log.Error("worker failed", "err", err)
 	return exitFailed
 }
 
-// handleSignals stops the worker in good order at the first signal and at once at
-// the second. It handles both itself: a signal has no default effect on the first
-// process of a container.
+// handleSignals stops the worker gracefully at the first signal and at once at the second. It
+// handles both itself, because a signal has no default effect on the first process of a container.
 func handleSignals(cancel context.CancelFunc, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		log.Info("stopping", "signal", (<-signals).String())
 		cancel()
-		// The orders in flight are swept by the next process.
+		// The next process sweeps the orders in flight.
 		log.Warn("stopped at once", "signal", (<-signals).String())
 		os.Exit(exitAtOnce)
 	}()

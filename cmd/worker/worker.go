@@ -22,9 +22,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// drainMargin is how much longer than a request a drain may take: an answer that
-// comes at the last moment has to be recorded. The container's grace period has to
-// be longer still:
+// drainMargin is the time by which a drain may exceed a request, because an answer that arrives at
+// the last moment must be recorded. The container's grace period must be even longer:
 //
 //	FILING_TIMEOUT < drain = FILING_TIMEOUT + drainMargin < the container's grace
 const drainMargin = 10 * time.Second
@@ -146,15 +145,16 @@ func (w *worker) run(ctx context.Context) (err error) {
 	began := time.Now()
 	engine.Stop()
 	w.log.Info("worker stopped", "took", time.Since(began).Round(time.Millisecond).String())
-	stop() // before the ledger closes, which scrapes need
+	// Stop before the ledger closes, because scrapes need the ledger.
+	stop()
 	return outdated
 }
 
-// currentEvery is how often a worker asks whether the ledger still has its version.
+// currentEvery is the time between two checks that the ledger still has the worker's version.
 const currentEvery = time.Second
 
-// awaitEnd waits until ctx ends, or until this process can do nothing more: a newer
-// version has prepared the ledger, or it was restored from a backup. It returns why.
+// awaitEnd waits until ctx ends, or until this process can no longer work because a newer version
+// has prepared the ledger or it was restored from a backup. It returns the reason.
 func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 	tick := time.NewTicker(currentEvery)
 	defer tick.Stop()
@@ -164,7 +164,7 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 			return nil
 		case <-tick.C:
 		}
-		// A ledger that does not answer may come back: that is the health checks' business.
+		// A ledger that does not answer may recover. The health checks report it.
 		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, ledger.ErrNewer) {
 			w.log.Error("worker outdated", "err", err)
 			return err
@@ -172,15 +172,16 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 	}
 }
 
-// chooseLedger finds the ledger of the key's organization in the data folder, where
-// no database is set. A key that was used before has its ledger at once; that it is
-// still the organization's is checked before the first order.
+// chooseLedger finds the ledger of the key's organization in the data folder if no database is set.
+// A key that was used before has its ledger at once. Before the first order, the worker verifies
+// that the key still belongs to that organization.
 func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) error {
 	known, err := w.env.UseExisting()
 	switch {
 	case errors.Is(err, config.ErrNoLedger):
 		if known, err = w.env.Recognize(ctx, client); err != nil && isServiceDown(err) {
-			known, err = w.env.UseUnassigned(ctx) // nothing is sent from it before the service has answered
+			// Nothing is sent from this ledger before the service has answered.
+			known, err = w.env.UseUnassigned(ctx)
 		}
 	case err == nil && known.Several:
 		known, err = await(ctx, w, "the organization's ledger", isServiceDown,
@@ -192,8 +193,7 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 	return err
 }
 
-// checkLease checks that this process still counts as alive: without its lease it
-// sends nothing.
+// checkLease verifies that this process still has its lease. Without a lease it sends nothing.
 func checkLease(ctx context.Context, l *ledger.Ledger) error {
 	until, err := l.Fleet().Lease(ctx)
 	if err == nil && !until.After(time.Now()) {
@@ -213,8 +213,8 @@ func start(ctx context.Context, run func(context.Context)) (stop func()) {
 	}
 }
 
-// serve answers probes and scrapes, from before anything else is available until
-// after the drain.
+// serve answers probes and scrapes. It starts before any other part is available, and ends after
+// the drain.
 func (w *worker) serve() (stop func(), err error) {
 	if w.options.listen == "" {
 		return func() {}, nil
@@ -245,7 +245,7 @@ func (w *worker) serve() (stop func(), err error) {
 	}), nil
 }
 
-// handler is everything that the worker serves.
+// handler returns the handler of all paths that the worker serves.
 func (w *worker) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", w.health.live)
