@@ -69,8 +69,8 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 		problems++
 		if p.Severity == importer.Error {
 			errors++
-			// A repeated row is skipped.
 		} else if p.Rule != "row.repeat" {
+			// A repeated row is skipped and is not a warning.
 			warnings++
 		}
 		if asJSON {
