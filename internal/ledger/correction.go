@@ -118,7 +118,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		`WITH RECURSIVE corrected (id) AS (
 				SELECT $1
 				UNION
-				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.ID WHERE b.corrects <> '')
+				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.id WHERE b.corrects <> '')
 			UPDATE batches
 			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
 				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,

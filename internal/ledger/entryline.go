@@ -58,7 +58,6 @@ type LineQuery struct {
 	From, To time.Time
 	// Kinds selects lines by their kind. Nil selects all kinds.
 	Kinds []EntryKind
-	Batch string
 	// Search is a text in the cells of the row or in the note, or the exact ID of the row's company
 	// or of one of its orders.
 	Search string
