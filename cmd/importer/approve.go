@@ -122,10 +122,10 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 		return err
 	}
 	before := ""
-	if increase.Cost.Amount > increase.Approved {
-		before = fmt.Sprintf("; %s was approved", max(increase.Approved, 0).Dollars())
+	if increase.Approved > 0 && increase.Cost.Amount > increase.Approved {
+		before = fmt.Sprintf("; %s was approved", increase.Approved.Dollars())
 	}
-	a.say("Waiting for approval: %s of batch %s now cost %s%s.", count(increase.Rows, "row"), b.ID,
+	a.say("Waiting for approval: %s of batch %s cost %s%s.", count(increase.Rows, "row"), b.ID,
 		increase.Cost, before)
 	a.say("Plan %s", increase.Plan)
 	if looked != "" {

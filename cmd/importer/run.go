@@ -249,8 +249,8 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.RunResult, error) {
 	}
 	// A canceled batch has only uncertain rows left, which can still be resolved.
 	if f.Left() == 0 && (f.HeldBack == 0 || r.batch.Canceled) {
-		if r.batch.ID == r.correction && !r.batch.Open && !r.batch.Canceled && !r.flags.dryRun {
-			// The results show the remaining errors.
+		if (r.batch.ID == r.correction || r.submits()) && !r.batch.Open && !r.batch.Canceled && !r.flags.dryRun {
+			// The results and the page show the remaining errors.
 			return finished, r.openBatch(ctx, "correct")
 		}
 		return finished, nil
@@ -315,7 +315,7 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 			return finished, err
 		}
 	}
-	if !r.batch.Open {
+	if !r.batch.Open || r.flags.approve {
 		return finished, nil
 	}
 	return finished, r.approveIncrease(ctx)

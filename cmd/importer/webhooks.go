@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -117,10 +115,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
 			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
-	// A string always encodes.
-	secret, _ := json.Marshal(made.Secret)
-	fmt.Fprintf(a.out, "%s\n", bytes.ReplaceAll(made.Answer, secret, []byte(`"(stored)"`)))
-	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
+	fmt.Fprintf(a.out, "Endpoint %s is registered for %s, and its signing secret is stored.\n", id, address)
 	return nil
 }
 

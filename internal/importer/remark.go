@@ -196,7 +196,11 @@ func judge(header, text string, year int) verdict {
 }
 
 func (k remarkKind) judge(header, text string, year int) verdict {
-	text = text[:min(len(text), maxJudgedText)]
+	if more := len(text) - maxJudgedText; more > 0 {
+		// A log of notes has the newest note at its end or at its beginning.
+		v := max(k.judge(header, text[:maxJudgedText], year), k.judge(header, text[more:], year))
+		return max(v, when(more > maxJudgedText, warns))
+	}
 	if k == nameRemark || k == newNameRemark {
 		return k.judgeName(text)
 	}

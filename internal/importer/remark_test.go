@@ -1,6 +1,9 @@
 package importer
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What a text says about filing its row, in 2026.
 func TestJudge(t *testing.T) {
@@ -93,6 +96,14 @@ func TestJudge(t *testing.T) {
 					t.Errorf("%s=%s: %d, want %d in %s", header, text, got, want, clauses(text))
 				}
 			}
+		}
+	}
+	log := strings.Repeat("Spoke to the client about the address. ", 210)
+	for text, want := range map[string]verdict{
+		log + "DO NOT FILE.": holds, "Dissolved 2024. " + log: holds, log: passes, log + "DO NOT FILE. " + log + log: warns,
+	} {
+		if got := judge("Notes", text, 2026); got != want {
+			t.Errorf("%d bytes: %d, want %d", len(text), got, want)
 		}
 	}
 	for name, want := range map[string]verdict{

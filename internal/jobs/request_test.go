@@ -171,6 +171,8 @@ func TestRestOfAnUnnamedFormation(t *testing.T) {
 	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "neither is on the dashboard"))
 	f.finish("a")
 	f.wantRow("a", filing.Rejected, "is not known yet: importer resolve mark a:2 placed --company", filing.Formation)
+	f.add("b", formation(1))
+	f.finish("b")
 	unnamed, err := f.Resolutions().UnnamedFormations(f.Context(), "")
 	if f.must(err); len(unnamed) != 1 {
 		t.Errorf("%+v", unnamed)

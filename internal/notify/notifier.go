@@ -81,7 +81,8 @@ func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 		case word == "all":
 			return ledger.NotificationKinds, nil
 		case !slices.Contains(ledger.NotificationKinds, kind):
-			return nil, fmt.Errorf("%w: %q; the kinds are %q", ErrKind, word, ledger.NotificationKinds)
+			return nil, fmt.Errorf("%w: %q. The kinds are: all, %s", ErrKind, word,
+				strings.Trim(fmt.Sprint(ledger.NotificationKinds), "[]"))
 		default:
 			kinds = append(kinds, kind)
 		}
