@@ -118,14 +118,14 @@ func TestSetEmail(t *testing.T) {
 		_, err := l.Accounts().Add(ctx, "ana@example.com", nil)
 		s.wantErr(err, ledger.ErrAccount)
 		s.must(l.Accounts().SetEmail(ctx, leo.ID, " Leo@Example.com "))
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 ||
+		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 1 ||
 			email(leo) != "leo@example.com" {
 			s.Errorf("%d notices of the first address, %q", n, email(leo))
 		}
 		_, link, err := l.Accounts().MakeMailedLink(ctx, "leo", "", time.Hour)
 		s.must(err)
 		s.must(l.Accounts().SetEmail(ctx, leo.ID, "evil@example.com"))
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 2 {
+		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 2 {
 			s.Errorf("%d notices of another address", n)
 		}
 		_, err = l.Accounts().UseSignInLink(ctx, link)

@@ -26,8 +26,8 @@ func (l *Ledger) ListAttention(ctx context.Context) (map[string]BatchAttention, 
 	for _, q := range [][2]string{
 		{"correct", `r.result IN ('invalid', 'rejected') AND ` + atRest},
 		{"uncertain", `r.result = 'uncertain'`},
-		{"short", `r.waits = 'funds' AND r.waits <> ''`},
-		{"again", `r.waits = '` + blockedOnApproval + `' AND r.waits <> ''`},
+		{"short", `r.blocked_on = 'funds' AND r.blocked_on <> ''`},
+		{"again", `r.blocked_on = '` + blockedOnApproval + `' AND r.blocked_on <> ''`},
 		{"exceptions", `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`},
 	} {
 		// The limit keeps SQLite from reading all rows in the order of their batches.

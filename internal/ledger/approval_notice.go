@@ -61,7 +61,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	file := filepath.Base(a.File)
 	what, who := file, nameOr(a.AskedBy)+" submitted "+file
 	var schedule string
-	switch err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(season), '') FROM firings WHERE batch = $1`,
+	switch err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(schedule), '') FROM schedule_runs WHERE batch = $1`,
 		batch).Scan(&schedule); {
 	case err != nil:
 		return fmt.Errorf("find the schedule of batch %s: %w", batch, err)
@@ -134,8 +134,11 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 // does not exist, is disabled or has no address.
 func (db *database) mailTo(ctx context.Context, q querier, name string) ([]string, error) {
 	a, err := (Accounts{db}).account(ctx, q, name)
-	if errors.Is(err, ErrNotFound) || a.Disabled || a.Email == "" {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return nil, nil
+	case err != nil, a.Disabled, a.Email == "":
+		return nil, err
 	}
-	return []string{a.Email}, err
+	return []string{a.Email}, nil
 }

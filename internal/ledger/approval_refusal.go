@@ -216,7 +216,7 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		}); err != nil {
 			return err
 		}
-		if _, err := l.cancelReady(ctx, tx, batch, "waits = '"+blockedOnApproval+"'",
+		if _, err := l.cancelReady(ctx, tx, batch, "blocked_on = '"+blockedOnApproval+"'",
 			refusedText(by, reason)); err != nil {
 			return err
 		}

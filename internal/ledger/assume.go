@@ -80,14 +80,14 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		text("owner", assumedOwner),
 		number("started", since),
 		number("ended", g.now),
-		text("class", filing.NoAnswer),
+		text("outcome", filing.NoAnswer),
 		number("status", 0),
 		text("message", why),
 		text("detail", ""),
 		text("products", filing.JoinProducts(productsOf(in.Claims), ",")),
 		flag("creates", in.Creating),
 		number("repeatable", 0),
-		text("made", ""),
+		text("purchases", ""),
 		number("ordered", 0),
 	})
 	g.move(s, filing.Uncertain)

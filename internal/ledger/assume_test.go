@@ -85,7 +85,7 @@ func (s *store) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time)
 	}
 	attempts, err := l.Attempts(s.Context(), r.ID)
 	if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
-		attempts[0].Class != filing.NoAnswer {
+		attempts[0].Outcome != filing.NoAnswer {
 		s.Errorf("%+v", attempts)
 	}
 	for _, in := range []ledger.Intent{intent(r), intent(got)} {

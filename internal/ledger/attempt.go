@@ -14,7 +14,7 @@ type Attempt struct {
 	Try       int
 	StartedAt time.Time
 	EndedAt   time.Time
-	Class     filing.AnswerKind
+	Outcome   filing.AnswerKind
 	// Status is the HTTP status. Zero if no answer arrived.
 	Status  int
 	Message string
@@ -38,7 +38,7 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := among(l.dialect, some)
 		found, err := list[Attempt](ctx, l.read, "read attempts",
-			`SELECT row, try, started_at, ended_at, class, status, message, detail, products,
+			`SELECT row, try, started_at, ended_at, outcome, status, message, detail, products,
 					CASE WHEN owner = '`+assumedOwner+`' THEN 1 ELSE 0 END AS supposed
 				FROM attempts
 				WHERE row `+in+`

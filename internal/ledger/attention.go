@@ -40,7 +40,7 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 // time the process sends nothing more.
 func (l Fleet) Lease(ctx context.Context) (until time.Time, err error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0)`,
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0)`,
 		l.owner.ID).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the lease of process %s: %w", l.owner.ID, err)
 	}

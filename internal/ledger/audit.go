@@ -86,7 +86,7 @@ func (a *auditor) sums() error {
 	}
 	var held, spent money.Cents
 	err = a.tx.QueryRowContext(a.ctx,
-		`SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).Scan(&held,
+		`SELECT CAST(COALESCE(SUM(reserved), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).Scan(&held,
 		&spent)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ var contradictions = []struct{ what, query string }{
 			AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
 	{"a key is claimed by a row that sends nothing",
 		`SELECT r.batch, r.number, p.key AS detail FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
+		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.uncertain <> 0)`},
 	{"two rows bought the same, and none of them says so",
 		`SELECT r.batch, r.number, p.key AS detail
 			FROM purchases p JOIN rows r ON r.id = p.row
@@ -137,16 +137,17 @@ var contradictions = []struct{ what, query string }{
 			WHERE p.beside = 1 AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.beside = 0)
 			AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.row <> p.row)`},
 	{"money is reserved for a row that sends nothing",
-		`SELECT r.batch, r.number, CAST(r.held AS TEXT) AS detail FROM rows r
-		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
+		`SELECT r.batch, r.number, CAST(r.reserved AS TEXT) AS detail FROM rows r
+			WHERE r.reserved <> 0 AND r.result NOT IN ('placing', 'uncertain')
+			AND NOT (r.result = 'ready' AND r.uncertain <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",
-		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail
+		`SELECT r.batch, r.number, CAST(r.reserved AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail
 			FROM rows r
 			LEFT JOIN (SELECT row,
 				SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount
-				ELSE 0 END) AS held, SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries
+				ELSE 0 END) AS reserved, SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries
 				WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
-			WHERE r.held <> COALESCE(e.held, 0) OR r.spent <> COALESCE(e.spent, 0)`},
+			WHERE r.reserved <> COALESCE(e.reserved, 0) OR r.spent <> COALESCE(e.spent, 0)`},
 	{"two placed rows have one order",
 		`SELECT r.batch, r.number, i.order_id AS detail
 			FROM items i JOIN rows r ON r.id = i.row

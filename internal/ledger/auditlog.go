@@ -154,7 +154,7 @@ func noteAudit(ctx context.Context, tx *sql.Tx, note string) error {
 		return nil
 	}
 	a.act.Note = filing.HideSSNs(note)
-	_, err := tx.ExecContext(ctx, `UPDATE acts SET note = $2 WHERE id = $1`, a.act.ID, a.act.Note)
+	_, err := tx.ExecContext(ctx, `UPDATE audit_events SET note = $2 WHERE id = $1`, a.act.ID, a.act.Note)
 	return err
 }
 
@@ -182,7 +182,7 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 	}
 	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
 	n, err := affected(x.ExecContext(ctx,
-		`INSERT INTO acts (id, at, person, origin, what, object, note)
+		`INSERT INTO audit_events (id, at, person, origin, what, object, note)
 			VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
 		a.ID, toMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
@@ -232,7 +232,7 @@ type AuditQuery struct {
 func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
 	return list[AuditEvent](ctx, l.read, "read the audit log",
 		`SELECT seq, id, at, person AS "by", origin AS "from", what, object AS "of", note
-			FROM acts
+			FROM audit_events
 			WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4
 			ORDER BY seq DESC LIMIT $5`,
 		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64), cmp.Or(q.Limit, math.MaxInt32))

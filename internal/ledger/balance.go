@@ -18,7 +18,7 @@ var ErrAmount = errors.New("a deposit must be more than zero; use an adjustment 
 var ErrReason = errors.New("an adjustment needs a reason")
 
 // weighs selects the rows for which money is reserved, even if the amount is unknown.
-const weighs = `(held > 0 OR creating = 0 AND result IN ('placing', 'uncertain'))`
+const weighs = `(reserved > 0 OR creating = 0 AND result IN ('placing', 'uncertain'))`
 
 // Balance reads the sums of the recorded balance.
 func (l *Ledger) Balance(ctx context.Context) (Balance, error) {

@@ -341,17 +341,17 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 // with an uncertain attempt become uncertain.
 func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
 	rows, err = affected(tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'canceled', waits = '', updated_at = $2,
+		`UPDATE rows SET result = 'canceled', blocked_on = '', updated_at = $2,
 				message = CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.row = rows.id AND i.order_id <> '')
 					THEN $4 ELSE $3 END
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0 AND `+which, batch, toMillis(db.now()), why,
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, toMillis(db.now()), why,
 		canceledRest))
 	if err != nil {
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 1 AND `+which, batch, toMillis(db.now()),
+		`UPDATE rows SET result = 'uncertain', uncertain = 0, blocked_on = '', due = 0, message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, toMillis(db.now()),
 		canceledUncertain); err != nil {
 		return 0, err
 	}
@@ -372,8 +372,8 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 // unsent matches a canceled row from which the service never made anything: its attempts, if any,
 // ended with an answer that proves it. It excludes a row that was uncertain, resolved and then
 // canceled, because a late answer may still come.
-const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
-	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
+const unsent = `result = 'canceled' AND uncertain = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
+	AND a.outcome NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
 	`', '` + string(filing.KeyRefused) + `'))`
 
 // ReviveBatch makes the canceled rows that were never sent ready again, in a batch and its
@@ -394,7 +394,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 		rows, left = 0, 0
 		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
 			n, err := affected(tx.ExecContext(ctx,
-				`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
+				`UPDATE rows SET result = 'ready', blocked_on = '`+waitsAgain+
 					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
 				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, toMillis(l.now())))
 			if err != nil {
@@ -485,8 +485,8 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 // empty, it lists only that batch.
 func (l *Ledger) BatchesWithWork(ctx context.Context, only string) ([]Batch, error) {
 	return l.batches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
-		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.waits = '')
-		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.waits <> ''))
+		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.blocked_on = '')
+		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.blocked_on <> ''))
 		ORDER BY created_at DESC, id`, only)
 }
 

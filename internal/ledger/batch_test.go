@@ -129,7 +129,7 @@ func TestImportTakenOver(t *testing.T) {
 		ctx, b := s.Context(), ledger.Batch{ID: "b1", Product: filing.AnnualReport}
 		_, err := slow.CreateBatch(ctx, b)
 		s.must(err)
-		s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = (SELECT owner FROM batches)`)
+		s.exec(`UPDATE processes SET host = 'elsewhere', expires_at = 0 WHERE id = (SELECT owner FROM batches)`)
 		if created, err := next.CreateBatch(ctx, b); err != nil || !created {
 			s.Fatal(created, err)
 		}

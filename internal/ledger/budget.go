@@ -21,16 +21,16 @@ const eligible = `FROM rows r JOIN batches b ON b.id = r.batch
 	WHERE r.result = 'ready' AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
 // need is the amount that a row would take from the available funds.
-const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
+const need = `CASE WHEN r.cost > r.reserved THEN r.cost - r.reserved ELSE 0 END`
 
 // inTurn sums up the needs of rows in the order in which they are sent, uncertain rows first. It
 // leaves out rows that need more than is available, unless they have a priority and are not
 // uncertain.
-const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits,
-		SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
-	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible +
-	` AND (r.waits = '' OR r.waits = 'funds')) AS t
-	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
+const inTurn = `SELECT t.id, t.priority, t.uncertain, t.blocked_on,
+		SUM(t.need) OVER (ORDER BY t.uncertain DESC, t.priority, t.id) AS total
+	FROM (SELECT r.id, r.priority, r.uncertain, r.blocked_on, ` + need + ` AS need ` + eligible +
+	` AND (r.blocked_on = '' OR r.blocked_on = 'funds')) AS t
+	WHERE t.uncertain = 0 AND t.priority <> 0 OR t.need <= $1`
 
 // allocateFunds decides which ready rows the available funds cover, in the order of their priority,
 // and blocks the others. It runs whenever rows become sendable, in the same commit, so that no row
@@ -40,24 +40,25 @@ func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) e
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
 		`SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+
-			` AND (r.waits = '' OR r.waits = 'funds')`).Scan(&needed); err != nil {
+			` AND (r.blocked_on = '' OR r.blocked_on = 'funds')`).Scan(&needed); err != nil {
 		return fmt.Errorf("sum up what the ready rows need: %w", err)
 	}
 	available := int64(c.available())
 	if !c.declared || needed <= available {
-		if _, err := tx.ExecContext(ctx, `UPDATE rows SET waits = '', message = '' WHERE waits = 'funds'`); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE rows SET blocked_on = '', message = '' WHERE blocked_on = 'funds'`); err != nil {
 			return fmt.Errorf("unblock the rows that wait for funds: %w", err)
 		}
 		return nil
 	}
 	for _, query := range []string{
-		`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (SELECT id FROM (` + inTurn +
-			`) AS q WHERE q.total <= $1 AND q.waits = 'funds')`,
+		`UPDATE rows SET blocked_on = '', message = '' WHERE blocked_on = 'funds' AND id IN (SELECT id FROM (` + inTurn +
+			`) AS q WHERE q.total <= $1 AND q.blocked_on = 'funds')`,
 		`UPDATE rows
-			SET waits = 'funds',
+			SET blocked_on = 'funds',
 				message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
-			WHERE waits = '' AND id IN (SELECT id FROM (` + inTurn +
-			`) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
+			WHERE blocked_on = '' AND id IN (SELECT id FROM (` + inTurn +
+			`) AS q WHERE q.total > $1 AND q.blocked_on = '' AND q.priority <> 0 AND q.uncertain = 0)`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, available); err != nil {
 			return fmt.Errorf("allocate the funds: %w", err)
@@ -81,7 +82,7 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	var awake int
 	var needed money.Cents
 	err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT)
-		FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxUnblocked+1)).
+		FROM (SELECT %s AS need %s AND r.blocked_on = '' LIMIT %d) AS q`, need, eligible, maxUnblocked+1)).
 		Scan(&awake, &needed)
 	if err != nil {
 		return fmt.Errorf("sum up what the unblocked rows need: %w", err)
@@ -91,22 +92,22 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 		free = 0
 	}
 	// Each part reads the first rows of a separate index and repeats the index's condition.
-	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible +
-		` AND r.waits = 'funds' AND r.waits <> ''`
+	const waiting = `SELECT r.id, r.priority, r.uncertain, ` + need + ` AS need ` + eligible +
+		` AND r.blocked_on = 'funds' AND r.blocked_on <> ''`
 	var unblocked []record
 	blocked := false
 	rows, err := list[struct {
 		ID, Priority int64
 		Uncertain    bool
 		Need         money.Cents
-	}](ctx, tx, "find rows that wait for funds", fmt.Sprintf(`SELECT q.id, q.priority, q.doubt AS uncertain, q.need
+	}](ctx, tx, "find rows that wait for funds", fmt.Sprintf(`SELECT q.id, q.priority, q.uncertain, q.need
 		FROM (
-			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
-			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0
+			SELECT * FROM (%[1]s AND r.uncertain <> 0) AS d
+			UNION ALL SELECT * FROM (%[1]s AND r.uncertain = 0 AND r.priority <> 0
 				ORDER BY r.priority, r.id LIMIT %[2]d) AS p
-			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1
+			UNION ALL SELECT * FROM (%[1]s AND r.uncertain = 0 AND r.priority = 0 AND r.cost <= $1
 				ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
-		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxUnblocked),
+		ORDER BY q.uncertain DESC, q.priority, q.id`, waiting, maxUnblocked),
 		int64(available))
 	for _, r := range rows {
 		due := !r.Uncertain && r.Priority != 0
@@ -121,6 +122,6 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 		return err
 	}
 	return wrap("unblock rows that wait for funds", db.exec(ctx, tx,
-		`UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
+		`UPDATE rows SET blocked_on = '', message = '' {{v}} WHERE rows.id = v.id`,
 		unblocked))
 }

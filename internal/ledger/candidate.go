@@ -55,7 +55,7 @@ const (
 	// The appointment of an agent is left out, because no event reports it. Source: spec section 6.
 	readPossibleOwners = `SELECT r.id AS row, p.product, r.company, r.request,
 			COALESCE((SELECT MIN(a.started_at) FROM attempts a
-				WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at) AS began
+				WHERE a.row = r.id AND a.outcome IN ('unreadable', 'no-answer', 'server-error')), r.updated_at) AS began
 		FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result = 'uncertain' ORDER BY r.id`
 	readOrphanEvents = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +

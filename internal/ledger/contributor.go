@@ -154,7 +154,7 @@ func scheduleObject(name, roster string) string { return "season " + name + " " 
 func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
-		`SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
+		`SELECT 'season ' || schedule || ' ' || company_list FROM schedule_runs WHERE batch = $1`} {
 		objects, err := list[string](ctx, tx, "read what batch "+batch+" was made from", query, batch)
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 		`SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.second = 1)
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END AS needed,
-			EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id) AS scheduled
+			EXISTS (SELECT 1 FROM schedule_runs f WHERE f.batch = b.id) AS scheduled
 		FROM batches b WHERE b.id = $1`, batch)
 	switch {
 	case err != nil:
@@ -334,8 +334,8 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, appro
 	}
 	_, err = tx.ExecContext(
 		ctx, `UPDATE rows
-			SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
-			WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
+			SET blocked_on = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
+			WHERE batch = $1 AND blocked_on = '`+waitsAgain+`'`, batch, waits, message)
 	return wrap("release the rows of batch "+batch, err)
 }
 

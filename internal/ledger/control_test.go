@@ -53,7 +53,7 @@ func (c clockCase) test(s *store) {
 	}
 	rows := s.add(owner, "a", reports("a", 3)...)
 	s.send(owner, rows[0])
-	s.exec(`UPDATE owners
+	s.exec(`UPDATE processes
 		SET host = 'elsewhere'
 		WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
 	if n := s.sweep(observer); n != 0 {
@@ -101,7 +101,7 @@ func (c clockCase) test(s *store) {
 	}
 
 	// A dead process is dead, however far ahead its clock was.
-	s.exec(`UPDATE owners SET expires_at = expires_at - 40000 WHERE host = 'elsewhere'`)
+	s.exec(`UPDATE processes SET expires_at = expires_at - 40000 WHERE host = 'elsewhere'`)
 	if n := s.sweep(observer); n != 1 {
 		s.Errorf("%d orphans of a process whose lease has run out", n)
 	}

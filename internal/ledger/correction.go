@@ -101,7 +101,8 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		case c.replaces() && !withdrawn[c.Repeats]: // the repeated row is not withdrawn
 			err = db.finishOriginal(ctx, tx, c)
 		default:
-			withdrawn[c.Number] = c.Sent && (!c.Same || c.leftOut())
+			withdrawn[c.Number] = c.Sent && (!c.Same || c.leftOut()) || c.WasResult == filing.Canceled ||
+				c.WasResult == filing.Rejected
 			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
@@ -149,10 +150,10 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 				CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END AS same,
 				COALESCE(o.id, 0) AS was, COALESCE(o.own_batch, '') AS was_in, COALESCE(o.result, '') AS was_result,
 				CASE WHEN o.result IN ('placing', 'uncertain')
-					OR o.doubt <> 0 OR o.spent <> 0
+					OR o.uncertain <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
-						AND a.class IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END AS sent
+						AND a.outcome IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END AS sent
 			FROM rows n
 			LEFT JOIN (SELECT * FROM result_rows WHERE batch = $2) o ON o.number = n.corrects AND n.corrects > 0
 			WHERE n.batch = $1
@@ -163,7 +164,7 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
 	now := toMillis(db.now())
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'skipped', waits = '', due = 0, corrected_by = $2, updated_at = $3 WHERE id = $1`,
+		`UPDATE rows SET result = 'skipped', blocked_on = '', due = 0, corrected_by = $2, updated_at = $3 WHERE id = $1`,
 		c.Was, c.ID, now); err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows
-			SET result = 'skipped', waits = '', message = $2
+			SET result = 'skipped', blocked_on = '', message = $2
 			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.ID, message)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.Number)

@@ -552,6 +552,21 @@ func TestCorrection_LeavesOutARepeat(t *testing.T) {
 	})
 }
 
+// A row that repeats a canceled row is left out with it.
+func TestCorrection_RepeatsACanceledRow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
+		_, err := l.CancelBatch(s.Context(), "whole")
+		s.must(err)
+		repeat := fix(3, 3, "comp_2", filing.Skipped)
+		repeat.Repeats = 2
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready), repeat)
+		s.must(l.OpenBatch(s.Context(), "fixes"))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled, 3: filing.Invalid})
+	})
+}
+
 // Two years of one company in one file are both intended, also if one of them was corrected.
 func TestCorrection_OfAnotherYear(t *testing.T) {
 	onBothDatabases(t, func(s *store) {

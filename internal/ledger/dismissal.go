@@ -21,8 +21,8 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 				`UPDATE rows
 					SET message = CASE WHEN message = '' THEN CAST($3 AS TEXT)
 							ELSE CAST($3 AS TEXT) || ': ' || message END,
-						result = 'skipped', waits = '', due = 0, updated_at = $2
-					WHERE batch = $1 AND result IN ('invalid', 'rejected') AND doubt = 0
+						result = 'skipped', blocked_on = '', due = 0, updated_at = $2
+					WHERE batch = $1 AND result IN ('invalid', 'rejected') AND uncertain = 0
 					AND EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.open = 1)`,
 				batch, toMillis(l.now()), Dismissed+by))
 			if err != nil {

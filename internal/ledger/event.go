@@ -391,7 +391,7 @@ func (a *applier) readItems(events []Event) error {
 	}
 	err := a.db.query(
 		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note,
-				i.told_at, i.subscription_status, i.subscription_at
+				i.reported_at, i.subscription_status, i.subscription_at
 			{{v,}} items i WHERE i.order_id = v.order_id
 			ORDER BY i.id`,
 		orders, func(scan func(...any) error) error {
@@ -527,7 +527,7 @@ func (a *applier) write() error {
 	return a.exec([]statement{
 		{"move filings", `UPDATE items
 			SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note,
-				told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed
+				reported_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed
 			{{v}} WHERE items.id = v.id`,
 			items},
 		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,

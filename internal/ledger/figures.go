@@ -54,13 +54,13 @@ func (f *Figures) Cost() (money.Cost, error) {
 
 // selectFigures sums rows by their result and by the reason they wait. The table or view of the
 // rows is inserted.
-const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
-			WHEN waits <> '' OR result <> 'ready' OR due <= $1 THEN waits ELSE 'later' END AS reason,
+const selectFigures = `SELECT result, CASE WHEN blocked_on LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
+			WHEN blocked_on <> '' OR result <> 'ready' OR due <= $1 THEN blocked_on ELSE 'later' END AS reason,
 		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
-		MAX(spent_certainty) AS "spent.certainty", SUM(held) AS "held.amount",
-		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "held.certainty",
+		MAX(spent_certainty) AS "spent.certainty", SUM(reserved) AS "reserved.amount",
+		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "reserved.certainty",
 		SUM(` + need + `) AS "needed.amount",
-		MAX(CASE WHEN held = 0 OR cost > held THEN certainty ELSE 0 END) AS "needed.certainty",
+		MAX(CASE WHEN reserved = 0 OR cost > reserved THEN certainty ELSE 0 END) AS "needed.certainty",
 		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END) AS orders,
 		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END) AS requests
 	FROM %s r
@@ -82,11 +82,11 @@ func (db *database) figures(ctx context.Context, q querier, from, batch string) 
 	f := Figures{Counts: make(Counts)}
 	what := "sum up the rows of batch " + batch
 	groups, err := list[struct {
-		Result              filing.Result
-		Reason              string
-		N, Orders, Requests int
-		Changed, Due        time.Time
-		Spent, Held, Needed money.Cost
+		Result                  filing.Result
+		Reason                  string
+		N, Orders, Requests     int
+		Changed, Due            time.Time
+		Spent, Reserved, Needed money.Cost
 	}](ctx, q, what, fmt.Sprintf(selectFigures, from), toMillis(db.now()), batch)
 	for _, g := range groups {
 		f.Counts[g.Result] += g.N
@@ -113,7 +113,7 @@ func (db *database) figures(ctx context.Context, q querier, from, batch string) 
 		}
 		var errs [3]error
 		f.Spent, errs[0] = f.Spent.Plus(g.Spent)
-		f.Reserved, errs[1] = f.Reserved.Plus(g.Held)
+		f.Reserved, errs[1] = f.Reserved.Plus(g.Reserved)
 		f.Needed, errs[2] = f.Needed.Plus(g.Needed)
 		err = errors.Join(err, wrap(what, errors.Join(errs[:]...)))
 	}
@@ -130,9 +130,9 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 // the batch itself will place.
 func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
-		FROM rows r JOIN purchases p ON p.key = substr(r.waits, 5) JOIN rows h ON h.id = p.row
-		WHERE r.batch = $1 AND r.waits <> '' AND r.waits LIKE '`+blockedOnKey+`%'
-			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)`,
+		FROM rows r JOIN purchases p ON p.key = substr(r.blocked_on, 5) JOIN rows h ON h.id = p.row
+		WHERE r.batch = $1 AND r.blocked_on <> '' AND r.blocked_on LIKE '`+blockedOnKey+`%'
+			AND (h.result = 'placing' OR h.result = 'ready' AND h.blocked_on = '' AND h.batch = r.batch)`,
 		batch).Scan(&waits)
 	return waits, wrap("look for the rows that batch "+batch+" waits for", err)
 }

@@ -66,7 +66,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 		`UPDATE control SET reserved = reserved - 1`,
 		`DELETE FROM entries WHERE kind = 'reserve'`,
 		`UPDATE entries SET amount = amount + 1 WHERE kind = 'post'`,
-		`UPDATE rows SET held = held + 1 WHERE result = 'placing'`,
+		`UPDATE rows SET reserved = reserved + 1 WHERE result = 'placing'`,
 		`UPDATE rows SET spent = spent + 1 WHERE result = 'placed'`,
 	} {
 		t.Run(spoil, func(t *testing.T) {

@@ -280,13 +280,13 @@ func (g *groupWriter) readAll(group []*transition) error {
 	var expires int64
 	// The subqueries use the order of the index. Otherwise PostgreSQL would read all rows to look
 	// for one that rarely exists.
-	err = g.db.queryRow(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
+	err = g.db.queryRow(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
 			EXISTS (
-				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
-					ORDER BY waits LIMIT 1) AS w),
+				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
+					ORDER BY blocked_on LIMIT 1) AS w),
 			EXISTS (
-				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds'
-					ORDER BY waits LIMIT 1) AS w),
+				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on > 'funds'
+					ORDER BY blocked_on LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM secrets),
 			EXISTS (
 				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
@@ -386,7 +386,7 @@ var (
 		JOIN rows o ON o.id = p.row WHERE q.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
-	foldedColumns   = `a.row, a.try, a.owner, a.class, a.products, a.creates, a.repeatable, a.made, a.ordered,
+	foldedColumns   = `a.row, a.try, a.owner, a.outcome, a.products, a.creates, a.repeatable, a.purchases, a.ordered,
 			a.decision, a.decided_over`
 	readAttempts = `SELECT DISTINCT ` + foldedColumns + ` {{v,}} attempts a WHERE a.row = v.row`
 	readOrders   = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
@@ -414,19 +414,19 @@ func (s *rowState) appendFields(r record) record {
 		textAt("message", &s.message),
 		numberAt("cost", &s.cost.Amount),
 		numberAt("certainty", &s.cost.Certainty),
-		numberAt("held", &s.reserved),
+		numberAt("reserved", &s.reserved),
 		numberAt("spent", &s.spent.Amount),
 		numberAt("spent_certainty", &s.spent.Certainty),
 		numberAt("attempts", &s.counted),
 		numberAt("tries", &s.tries),
-		flagAt("doubt", &s.uncertain),
+		flagAt("uncertain", &s.uncertain),
 		textAt("dropped", &s.dropped),
 		textAt("wanted", &s.wanted),
 		textAt("company", &s.company),
 		flagAt("creating", &s.creating),
 		textAt("owner", &s.owner),
 		numberAt("due", &s.due),
-		textAt("waits", &s.blockedOn),
+		textAt("blocked_on", &s.blockedOn),
 		numberAt("updated_at", &s.since),
 		numberAt("checked_at", &s.checkedAt),
 	)
@@ -506,15 +506,15 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin, beside)
 		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought, v.twin, v.beside {{v}}`
-	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail,
-			products, creates, repeatable, made, ordered)
-		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products,
-			v.creates, v.repeatable, v.made, v.ordered
-		{{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE SET ended_at = excluded.ended_at, class = excluded.class,
-			status = excluded.status, message = excluded.message, detail = excluded.detail, made = excluded.made,
+	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, outcome, status, message, detail,
+			products, creates, repeatable, purchases, ordered)
+		SELECT v.row, v.try, v.owner, v.started, v.ended, v.outcome, v.status, v.message, v.detail, v.products,
+			v.creates, v.repeatable, v.purchases, v.ordered
+		{{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
+			status = excluded.status, message = excluded.message, detail = excluded.detail, purchases = excluded.purchases,
 			ordered = excluded.ordered`
 	writeDecided = `UPDATE attempts
-		SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates
+		SET decision = v.decision, decided_over = v.over, purchases = v.purchases, products = v.products, creates = v.creates
 		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
 	writeSettled = `UPDATE purchases SET bought = v.bought, twin = v.twin {{v}}
 		WHERE purchases.key = v.key AND purchases.row = v.row`
@@ -524,16 +524,16 @@ const (
 		WHERE purchases.key = v.key AND purchases.beside = 1
 		AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = v.key AND q.row <> purchases.row)`
 	writeRemoved  = `DELETE FROM items WHERE (row, product, order_id) IN (SELECT v.row, v.product, v.order_id {{v}})`
-	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
+	writeUnreport = `DELETE FROM notified WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
 	// A status copied from the row that bought the filing keeps its time, so that an earlier event
 	// does not overwrite it.
 	writeItems = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date,
-			subscription_status, exception, exception_note, cost, certainty, created_at, told_at, subscription_at)
+			subscription_status, exception, exception_note, cost, certainty, created_at, reported_at, subscription_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost,
 			v.certainty, v.at,
-			CASE WHEN v.order_id = '' OR v.status = '' THEN 0 ELSE COALESCE((SELECT MAX(i.told_at) FROM items i
+			CASE WHEN v.order_id = '' OR v.status = '' THEN 0 ELSE COALESCE((SELECT MAX(i.reported_at) FROM items i
 				WHERE i.order_id = v.order_id AND i.filing_status = v.status), 0) END,
 			CASE WHEN v.order_id = '' OR v.subscription = '' THEN 0 ELSE COALESCE((SELECT MAX(i.subscription_at)
 				FROM items i WHERE i.order_id = v.order_id AND i.subscription_status = v.subscription), 0) END
@@ -543,7 +543,8 @@ const (
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
-	writeUnblocked = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
+	writeUnblocked = `UPDATE rows SET blocked_on = '', message = ''
+		{{v}} WHERE rows.blocked_on <> '' AND rows.blocked_on = v.key`
 )
 
 // writeAll writes the changes that the group decided.

@@ -122,7 +122,7 @@ func newWorld(s *store, t *rapid.T) *world {
 		s.config.Dir = ledgertest.Dir(s)
 	} else {
 		s.must(s.open().Close()) // the tables are there
-		s.exec(`TRUNCATE batches, rows, purchases, attempts, items, entries, control, owners`)
+		s.exec(`TRUNCATE batches, rows, purchases, attempts, items, entries, control, processes`)
 		s.exec(`INSERT INTO control (id) VALUES (1)`)
 	}
 	for range 2 {

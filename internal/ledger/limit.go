@@ -52,10 +52,11 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 		Approved    money.Cents
 		Cost, Spent money.Cost
 	}](ctx, q, "sum up the rows of batch "+batch+" that cost more than was approved",
-		`SELECT id, tries, approved, cost AS "cost.amount", certainty AS "cost.certainty", spent AS "spent.amount",
+		`SELECT id, tries, approved, cost AS "cost.amount",
+				CASE WHEN quoted = 0 AND cost = 0 THEN 2 ELSE certainty END AS "cost.certainty", spent AS "spent.amount",
 				spent_certainty AS "spent.certainty"
 			FROM rows
-			WHERE batch = $1 AND result = 'ready' AND waits = $2
+			WHERE batch = $1 AND result = 'ready' AND blocked_on = $2
 			ORDER BY id`, batch, blockedOnApproval)
 	for _, r := range rows {
 		c.Rows++
@@ -129,8 +130,8 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE rows
-				SET approved = cost + spent, approved_certainty = certainty, waits = '', message = ''
-				WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval); err != nil {
+				SET approved = cost + spent, approved_certainty = certainty, blocked_on = '', message = ''
+				WHERE batch = $1 AND result = 'ready' AND blocked_on = $2`, batch, blockedOnApproval); err != nil {
 			return err
 		}
 		return l.allocateFunds(ctx, tx, c)

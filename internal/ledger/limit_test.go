@@ -101,15 +101,15 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 		s.must(err)
 		for name, changed := range map[string]string{
 			"costs swapped": `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END
-				WHERE waits = 'approval'`,
-			"certainty":       `UPDATE rows SET certainty = 1 WHERE waits = 'approval'`,
-			"another attempt": `UPDATE rows SET tries = tries + 1 WHERE waits = 'approval'`,
-			"another row waits": `UPDATE rows SET waits = CASE number WHEN 2 THEN '' ELSE 'approval' END,
+				WHERE blocked_on = 'approval'`,
+			"certainty":       `UPDATE rows SET certainty = 1 WHERE blocked_on = 'approval'`,
+			"another attempt": `UPDATE rows SET tries = tries + 1 WHERE blocked_on = 'approval'`,
+			"another row waits": `UPDATE rows SET blocked_on = CASE number WHEN 2 THEN '' ELSE 'approval' END,
 				cost = CASE number WHEN 4 THEN 7501 ELSE cost END`,
 		} {
 			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0,
 				tries = 0,
-				waits = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
+				blocked_on = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
 			if same, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || same != looked {
 				s.Fatalf("%s: %+v, %v, want %+v", name, same, err, looked)
 			}
@@ -229,6 +229,7 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		rows := reports("a", 2)
 		for i := range rows {
 			rows[i].Number = i + 2
+			rows[i].Cost = money.Cost{}
 		}
 		s.must(l.AddRows(ctx, "a", rows))
 		rows = s.rows(l, "a")
@@ -243,6 +244,9 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		review(filing.Invalid)
 		s.must(l.OpenBatch(ctx, "a"))
 		review(filing.Ready)
+		if looked, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || !looked.Cost.IsUnknown() {
+			s.Errorf("before the quote: %+v, %v", looked, err)
+		}
 		s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
 			{Row: rows[1].ID, Cost: money.Cost{Amount: cost}}}))
 		s.sendable(l)

@@ -134,59 +134,59 @@ const (
 	// Otherwise PostgreSQL would read all rows.
 	selectReportable = `SELECT c.mode, c.paused AS halt, c.paused_note AS halt_note, c.paused_at AS halt_since,
 			EXISTS (
-				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
-					ORDER BY waits LIMIT 1) AS w) AS short,
-			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1) AS funds_reported,
-			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1) AS key_reported,
-			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions'
+				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
+					ORDER BY blocked_on LIMIT 1) AS w) AS short,
+			EXISTS (SELECT 1 FROM notifications WHERE kind = 'funds' AND batch = '' AND lasts = 1) AS funds_reported,
+			EXISTS (SELECT 1 FROM notifications WHERE kind = 'key' AND batch = '' AND lasts = 1) AS key_reported,
+			EXISTS (SELECT 1 FROM notified t WHERE t.kind = 'exceptions'
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark)) AS cured
 		FROM control c
 		WHERE c.id = 1`
-	selectEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
-			EXISTS (SELECT 1 FROM notices n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS told,
+	selectEndings = `SELECT s.id, s.notified FROM (SELECT b.id, b.created_at,
+			EXISTS (SELECT 1 FROM notifications n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS notified,
 			EXISTS (
 				SELECT 1 FROM (SELECT r.id FROM rows r
-					WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.waits = ''
+					WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.blocked_on = ''
 					ORDER BY r.batch LIMIT 1) AS w)
 			OR EXISTS (
 				SELECT 1 FROM (SELECT r.id FROM rows r
-					WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> ''
+					WHERE r.batch >= b.id AND r.batch <= b.id AND r.blocked_on <> ''
 					ORDER BY r.batch LIMIT 1) AS w)
 			OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works FROM batches b
 			WHERE b.open = 1) AS s
-		WHERE s.told = s.works
+		WHERE s.notified = s.works
 		ORDER BY s.created_at DESC, s.id LIMIT 100`
 	selectPending = `SELECT 'uncertain' AS kind, r.id AS ref, r.tries AS mark, r.id AS "row", r.batch,
-			r.held AS "reserved.amount", r.certainty AS "reserved.certainty"
+			r.reserved AS "reserved.amount", r.certainty AS "reserved.certainty"
 		FROM rows r
 		WHERE r.result = 'uncertain'
-		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
+		AND NOT EXISTS (SELECT 1 FROM notified t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
 		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0
 		FROM items i JOIN rows r ON r.id = i.row
 		WHERE i.exception <> 0
-		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
+		AND NOT EXISTS (SELECT 1 FROM notified t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
 		UNION ALL SELECT DISTINCT 'bought-twice', p.row, p.twin, p.row, r.batch, CAST(0 AS BIGINT), 0
 		FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.twin <> 0 AND p.bought = 1
-		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
+		AND NOT EXISTS (SELECT 1 FROM notified t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
 		ORDER BY 4, 2 LIMIT 10000`
 )
 
 // FindReportable reads the state that may need a notification. It changes nothing.
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
-	n, err := find[Reportable](ctx, l.read, ErrNotFound, "find what to notify of", selectReportable)
+	n, err := find[Reportable](ctx, l.read, ErrNotFound, "find what to report", selectReportable)
 	if err != nil {
 		return n, err
 	}
 	endings, err := list[struct {
-		ID   string
-		Told bool
+		ID       string
+		Notified bool
 	}](ctx, l.read, "find finished batches", selectEndings)
 	if err != nil {
 		return n, err
 	}
 	for _, e := range endings {
-		if e.Told {
+		if e.Notified {
 			n.Resumed = append(n.Resumed, e.ID)
 		} else {
 			n.Ended = append(n.Ended, e.ID)
@@ -212,12 +212,12 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		// commit.
 		var lasts, taken bool
 		if err := tx.QueryRowContext(ctx,
-			`SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind,
+			`SELECT EXISTS (SELECT 1 FROM notifications WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind,
 			n.Batch).Scan(&lasts); err != nil {
 			return err
 		}
 		err := l.query(
-			ctx, tx, `SELECT t.ref {{v,}} told t WHERE t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
+			ctx, tx, `SELECT t.ref {{v,}} notified t WHERE t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
 			marks,
 			func(func(...any) error) error { taken = true; return nil })
 		switch {
@@ -236,10 +236,10 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			return err
 		}
 		for i := range marks {
-			marks[i] = append(marks[i], number("notice", id))
+			marks[i] = append(marks[i], number("notification", id))
 		}
 		return l.exec(
-			ctx, tx, `INSERT INTO told (kind, ref, mark, notice) SELECT v.kind, v.ref, v.mark, v.notice {{v}}`,
+			ctx, tx, `INSERT INTO notified (kind, ref, mark, notification) SELECT v.kind, v.ref, v.mark, v.notification {{v}}`,
 			marks)
 	})
 	switch {
@@ -272,7 +272,7 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 	}
 	to := slices.Sorted(slices.Values(n.Recipients))
 	err = tx.QueryRowContext(
-		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due, recipients, path)
+		ctx, `INSERT INTO notifications (kind, batch, subject, body, at, lasts, due, recipients, path)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			RETURNING id`,
 		n.Kind, n.Batch, subject, presentable(n.Body), now, boolInt(n.Lasts), due,
@@ -304,7 +304,7 @@ func (db *database) addNotification(ctx context.Context, tx *sql.Tx, n Notificat
 // Mark are set.
 func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {
 	reported, err := list[Pending](ctx, l.read, "list what was reported",
-		`SELECT kind, ref, mark FROM told WHERE kind = $1`, kind)
+		`SELECT kind, ref, mark FROM notified WHERE kind = $1`, kind)
 	all := make(map[Pending]bool, len(reported))
 	for _, p := range reported {
 		all[p] = true
@@ -313,7 +313,7 @@ func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) 
 }
 
 func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {
-	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
+	_, err := x.ExecContext(ctx, `UPDATE notifications SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
 		kind, batch)
 	return err
 }
@@ -332,8 +332,8 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 // reported again if they recur.
 func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
-		ctx, `DELETE FROM told WHERE kind = 'exceptions'
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
+		ctx, `DELETE FROM notified WHERE kind = 'exceptions'
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = notified.ref AND i.exception = notified.mark)`)
 	return wrap("delete resolved exceptions", err)
 }
 
@@ -341,14 +341,14 @@ func (l Notifications) ForgetCured(ctx context.Context) error {
 // there is no such notification.
 func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notifications WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("find the last notification of %s: %w", kind, err)
 	}
 	return fromMillis(at), nil
 }
 
-const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told AS reported,
+const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, reported,
 		recipients, path`
 
 // Claim claims the notification of the given kinds that has been due the longest. No other process
@@ -359,7 +359,7 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	in, args := among(l.dialect, kinds, toMillis(l.now()))
 	for len(kinds) > 0 {
 		found, err := list[Notification](ctx, l.read, "find a notification to send",
-			`SELECT `+notificationColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind `+in+
+			`SELECT `+notificationColumns+` FROM notifications WHERE due <> 0 AND due <= $1 AND kind `+in+
 				` ORDER BY due, id LIMIT 1`, args...)
 		if err != nil || len(found) == 0 {
 			return Notification{}, false, err
@@ -367,7 +367,7 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 		n = found[0]
 		until := fromMillis(toMillis(l.now().Add(lease)))
 		mine, err := affected(l.exclusively(ctx,
-			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`,
+			`UPDATE notifications SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`,
 			n.ID, toMillis(n.Due), toMillis(until)))
 		if err != nil {
 			return Notification{}, false, fmt.Errorf("claim notification %d: %w", n.ID, err)
@@ -386,7 +386,8 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 // secret. RecordDelivery does nothing if the claim has expired.
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
-	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
+	_, err := l.exclusively(ctx,
+		`UPDATE notifications SET due = $3, reported = $4, failure = $5 WHERE id = $1 AND due = $2`,
 		n.ID, toMillis(n.Due), toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	return wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
 }
@@ -396,25 +397,25 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 	// Write nothing if no notification is old.
 	limit := toMillis(l.now().Add(-age))
 	var old bool
-	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`,
+	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notifications WHERE due <> 0 AND at < $1)`,
 		limit).Scan(&old); err != nil || !old {
-		return 0, wrap("look for old notices", err)
+		return 0, wrap("look for old notifications", err)
 	}
-	n, err := affected(l.exclusively(ctx, `UPDATE notices SET due = 0 WHERE due <> 0 AND at < $1`, limit))
-	return n, wrap("give notices up", err)
+	n, err := affected(l.exclusively(ctx, `UPDATE notifications SET due = 0 WHERE due <> 0 AND at < $1`, limit))
+	return n, wrap("give up notifications", err)
 }
 
 // List lists the sent and pending notifications, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
-	return list[Notification](ctx, l.read, "list notices",
-		`SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`, limit)
+	return list[Notification](ctx, l.read, "list notifications",
+		`SELECT `+notificationColumns+` FROM notifications ORDER BY id DESC LIMIT $1`, limit)
 }
 
 // selectBacklog reads the ready rows in two parts, each with a separate index.
 const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
-	FROM (SELECT batch, cost, held, certainty FROM rows WHERE result = 'ready' AND waits = ''
+	FROM (SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on = ''
 		UNION ALL
-		SELECT batch, cost, held, certainty FROM rows WHERE result = 'ready' AND waits <> '') AS r
+		SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on <> '') AS r
 	CROSS JOIN batches b
 	WHERE b.id = r.batch AND b.open = 1`
 
@@ -422,5 +423,5 @@ const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS B
 // reservations.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
 	err = l.read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
-	return rows, cost, wrap("sum up what waits", err)
+	return rows, cost, wrap("sum up the rows that wait", err)
 }

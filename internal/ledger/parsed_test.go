@@ -29,8 +29,8 @@ func TestStatementsAreParsedOnce(t *testing.T) {
 // SQLite parses a statement anew for each value of an argument that it has to compare
 // with the WHERE of an index: a plus before the argument hides the value.
 func TestArgumentsAreHiddenFromThePlan(t *testing.T) {
-	const query = `UPDATE rows SET waits = v.key {{v}} WHERE rows.id = v.id AND rows.waits = v.key`
-	want := `UPDATE rows SET waits = +$2  WHERE rows.id = +$1 AND rows.waits = +$2`
+	const query = `UPDATE rows SET blocked_on = v.key {{v}} WHERE rows.id = v.id AND rows.blocked_on = v.key`
+	want := `UPDATE rows SET blocked_on = +$2  WHERE rows.id = +$1 AND rows.blocked_on = +$2`
 	if got := ledger.SQLiteText(query, "id", "key"); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

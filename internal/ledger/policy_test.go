@@ -32,13 +32,13 @@ func TestPolicy(t *testing.T) {
 			got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
 			s.Errorf("%+v", got)
 		}
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 0 {
+		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 0 {
 			s.Errorf("%d notices of a stricter policy", n)
 		}
 		weaker := want
 		weaker.From++
 		s.must(l.Approvals().ChangePolicy(ctx, weaker))
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 {
+		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 1 {
 			s.Errorf("%d notices of a weaker policy", n)
 		}
 		s.wantErr(l.Approvals().ChangePolicy(ctx, ledger.Policy{From: -1}), ledger.ErrPolicy)
@@ -204,7 +204,7 @@ func TestNewApproversAreReported(t *testing.T) {
 		tells := func(what string, n int) {
 			s.Helper()
 			told += n
-			if got := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); got != told {
+			if got := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); got != told {
 				s.Errorf("%s: %d notices in all, want %d", what, got, told)
 				told = got
 			}
@@ -224,7 +224,7 @@ func TestNewApproversAreReported(t *testing.T) {
 		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
 		tells("an operator", 1)
 		if n := s.count(
-			`SELECT COUNT(*) FROM notices
+			`SELECT COUNT(*) FROM notifications
 				WHERE subject LIKE '%pat got the role operator%'
 				AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
 			s.Errorf("%d notices say who made pat an operator", n)

@@ -180,7 +180,7 @@ func (db *database) renew(ctx context.Context) error {
 func (db *database) enroll(ctx context.Context, x execer) error {
 	from := db.clock.uptime()
 	_, err := x.ExecContext(
-		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
+		ctx, `INSERT INTO processes (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
 			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what,
 				hold = excluded.hold, places = excluded.places`,
@@ -226,10 +226,10 @@ func (db *database) retire() error {
 	defer cancel()
 	// While the process has placing rows, it stays listed as dead, because the sweep needs its
 	// timeout.
-	_, err := db.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, db.owner.ID)
+	_, err := db.exclusively(ctx, `UPDATE processes SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
 		_, err = db.exclusively(
-			ctx, `DELETE FROM owners WHERE id = $1
+			ctx, `DELETE FROM processes WHERE id = $1
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
 	if IsDown(err) {
@@ -288,9 +288,9 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 		Now          int64
 	}](ctx, q, "list the living processes",
 		`SELECT id, host, pid, lock AS path, started_at, expires_at, what, hold, places, timeout AS milliseconds,
-				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id) AS placing,
+				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = processes.id) AS placing,
 				`+db.clock.sql()+` AS now
-			FROM owners
+			FROM processes
 			ORDER BY started_at, id`)
 	all := make([]Process, len(found))
 	for i, f := range found {
@@ -423,7 +423,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 			continue
 		}
 		struck, err := affected(l.exclusively(ctx,
-			`DELETE FROM owners WHERE id = $1 AND expires_at = $2
+			`DELETE FROM processes WHERE id = $1 AND expires_at = $2
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID,
 			toMillis(o.ExpiresAt)))
 		if err != nil {

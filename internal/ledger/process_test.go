@@ -99,7 +99,7 @@ func TestKilledProcess(t *testing.T) {
 			s.Fatalf("%d orphans left", n)
 		}
 		var owners int
-		s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&owners))
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM processes`).Scan(&owners))
 		locks, err := os.ReadDir(s.config.Dir + "/locks")
 		if err != nil || owners != 2 ||
 			len(locks) > 5 { // the two of the living, that of the migration, and those of the turns
@@ -133,7 +133,7 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 		far, near := s.open(), s.open()
 		rows := s.add(far, "a", reports("a", 1)...)
 		s.send(far, rows[0])
-		s.exec(`UPDATE owners SET host = 'elsewhere' WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+		s.exec(`UPDATE processes SET host = 'elsewhere' WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
 		s.pass(24*time.Hour - time.Millisecond)
 		if n := s.sweep(near); n != 0 {
 			s.Fatal("robbed before its lease ran out")
@@ -154,7 +154,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		var first, now int64
 		db := s.sql()
 		read := func(to *int64) {
-			s.must(db.QueryRowContext(s.Context(), `SELECT MAX(expires_at) FROM owners`).Scan(to))
+			s.must(db.QueryRowContext(s.Context(), `SELECT MAX(expires_at) FROM processes`).Scan(to))
 		}
 		read(&first)
 		for deadline := time.Now().Add(2 * time.Minute); now <= first+60; read(&now) {
@@ -162,10 +162,10 @@ func TestLeaseIsRenewed(t *testing.T) {
 				s.Fatal("the lease is not renewed")
 			}
 		}
-		s.exec(`DELETE FROM owners`) // taken for dead: it comes back to the list by itself
+		s.exec(`DELETE FROM processes`) // taken for dead: it comes back to the list by itself
 		for deadline := time.Now().Add(2 * time.Minute); ; {
 			var n int
-			s.must(db.QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&n))
+			s.must(db.QueryRowContext(s.Context(), `SELECT COUNT(*) FROM processes`).Scan(&n))
 			if n == 1 {
 				break
 			}
@@ -196,7 +196,7 @@ func TestLateAnswer(t *testing.T) {
 				slow, l := s.open(), s.open()
 				row := s.add(l, "a", reports("a", 1)...)[0]
 				s.send(slow, row)
-				s.exec(`UPDATE owners
+				s.exec(`UPDATE processes
 					SET host = 'elsewhere', expires_at = 0
 					WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
 				if n := s.sweep(l); n != 1 {
@@ -243,7 +243,7 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		stale := outcome(rows[1], 2, filing.NoAnswer)
 		s.must(l.RecordOutcome(s.Context(), stale))
 		var class string
-		s.must(s.sql().QueryRowContext(s.Context(), `SELECT class FROM attempts WHERE row = $1 AND try = 2`,
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT outcome FROM attempts WHERE row = $1 AND try = 2`,
 			rows[1].ID).Scan(&class))
 		if class != string(filing.Accepted) {
 			s.Errorf("the record of the attempt says %s", class)
@@ -318,7 +318,7 @@ func TestProcesses(t *testing.T) {
 		if p.What != "serve" || p.Places || !p.Alive || p.Placing != 0 || p.ID == w.ID {
 			s.Errorf("%+v", p)
 		}
-		s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = $1`, w.ID)
+		s.exec(`UPDATE processes SET host = 'elsewhere', expires_at = 0 WHERE id = $1`, w.ID)
 		if all, err := page.Fleet().Processes(ctx); err != nil || len(all) != 2 || all[0].Alive || all[0].Placing != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
@@ -338,9 +338,9 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 		after time.Duration
 	}{
 		{"killed", "", 45 * time.Second},
-		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`,
+		{"silent", `UPDATE processes SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`,
 			10*time.Second + 45*time.Second},
-		{"not on the list", `DELETE FROM owners WHERE timeout = 45000`, time.Minute},
+		{"not on the list", `DELETE FROM processes WHERE timeout = 45000`, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {

@@ -38,9 +38,9 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		return l.exec(
 			ctx, tx, `UPDATE rows
 			SET quoted = 1, cost = v.cost, certainty = v.certainty,
-				message = CASE WHEN rows.waits = '' THEN v.message ELSE rows.message END {{v}}
+				message = CASE WHEN rows.blocked_on = '' THEN v.message ELSE rows.message END {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0
-			AND rows.waits IN ('', '`+blockedOnApproval+`')`,
+			AND rows.blocked_on IN ('', '`+blockedOnApproval+`')`,
 			records)
 	})
 	return wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)

@@ -13,7 +13,7 @@ func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error
 		`SELECT COUNT(*) > 0 FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
-			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = ''
+			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.blocked_on = ''
 				LIMIT 1) IS NOT NULL`, only).Scan(&has)
 	if err != nil {
 		return false, fmt.Errorf("look for rows to send: %w", err)

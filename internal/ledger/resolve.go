@@ -281,7 +281,7 @@ type UncertainBatch struct {
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
 	return list[UncertainBatch](ctx, l.read, "list the batches with uncertain rows",
 		`SELECT b.id AS batch, b.file, q.rows, q.reserved
-			FROM (SELECT r.batch, COUNT(*) AS rows, CAST(SUM(r.held) AS BIGINT) AS reserved
+			FROM (SELECT r.batch, COUNT(*) AS rows, CAST(SUM(r.reserved) AS BIGINT) AS reserved
 				FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`
 				GROUP BY r.batch) AS q
 			JOIN batches b ON b.id = q.batch
@@ -330,10 +330,11 @@ func (s *rowState) hasFormed() bool {
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, selectIn(batch)+`r.result NOT IN ('uncertain', 'placing') AND r.company = ''
-			AND ($1 = '' OR r.batch = $1) AND r.id > $2
-			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch,
-			last.ID, pageSize)
+		return l.page(ctx, selectIn(batch)+`r.result NOT IN ('uncertain', 'placing', 'exists') AND r.company = ''
+				AND ($1 = '' OR r.batch = $1) AND r.id > $2
+				AND r.id IN (SELECT p.row FROM purchases p WHERE p.product = 'formation' AND p.bought = 1)
+			ORDER BY r.id
+			LIMIT $3`, batch, last.ID, pageSize)
 	}) {
 		if err != nil {
 			return nil, err

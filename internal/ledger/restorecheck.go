@@ -152,7 +152,7 @@ func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, fro
 		return wrap("read when rows were checked", err)
 	}
 	c.restoredAt, c.restoredNote, c.lineage = max(c.now, checked+1), note, newLineage()
-	_, err := tx.ExecContext(ctx, `UPDATE seasons SET paused = 1`)
+	_, err := tx.ExecContext(ctx, `UPDATE schedules SET paused = 1`)
 	return wrap("pause the schedules", err)
 }
 

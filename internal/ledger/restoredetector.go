@@ -276,7 +276,7 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 	}
 	all := make(map[attempt]bool)
 	err := g.db.query(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
-		WHERE a.row = v.id AND a.owner = v.owner AND a.class <> '%s'`, renumbered, filing.NoAnswer), rows,
+		WHERE a.row = v.id AND a.owner = v.owner AND a.outcome <> '%s'`, renumbered, filing.NoAnswer), rows,
 		func(scan func(...any) error) error {
 			var a attempt
 			err := scan(&a.row, &a.try)

@@ -60,15 +60,15 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		err := l.exec(
 			ctx, tx, `UPDATE rows
 				SET result = v.result,
-					message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message
+					message = CASE WHEN v.result = rows.result OR rows.blocked_on = 'approval' THEN rows.message
 						ELSE v.message END,
 					faults = v.faults,
 					request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END,
-					waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
-				`' ELSE rows.waits END,
+					blocked_on = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
+				`' ELSE rows.blocked_on END,
 					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 					updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
-				WHERE rows.id = v.id AND rows.doubt = 0 AND rows.withdrawn = 0 AND (rows.result = 'ready'
+				WHERE rows.id = v.id AND rows.uncertain = 0 AND rows.withdrawn = 0 AND (rows.result = 'ready'
 					OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
 			records)
 		if err != nil {

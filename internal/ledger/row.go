@@ -12,10 +12,10 @@ import (
 
 // rowFields are the columns of a storedRow r except Own.
 const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message,
-		r.cost AS "cost.amount", r.certainty AS "cost.certainty", r.held AS reserved, r.spent AS "spent.amount",
+		r.cost AS "cost.amount", r.certainty AS "cost.certainty", r.reserved, r.spent AS "spent.amount",
 		r.spent_certainty AS "spent.certainty", r.approved AS "approved.amount",
-		r.approved_certainty AS "approved.certainty", r.attempts, r.tries, r.doubt AS uncertain, r.dropped, r.company,
-		r.creating, r.owner, r.waits AS blocked_on, r.priority, r.updated_at, `
+		r.approved_certainty AS "approved.certainty", r.attempts, r.tries, r.uncertain, r.dropped, r.company,
+		r.creating, r.owner, r.blocked_on, r.priority, r.updated_at, `
 
 // The beginnings of the queries for rows as they are, and for rows as the results of their batches
 // show them.
@@ -267,7 +267,7 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 }
 
 // sendable is the condition under which Begin accepts a row, apart from a halt of the whole fleet.
-const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0
+const sendable = `r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0
 	AND b.canceled = 0 AND b.approval <> 'wanted'`
 
 // ReadyRows reads the given rows and leaves out rows that may not be sent now.
@@ -278,7 +278,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	in, args := among(l.dialect, ids, toMillis(l.now()))
 	// The given rows are selected first. Otherwise PostgreSQL would read all ready rows.
 	return l.page(ctx, selectRows+`r.id IN (
-			WITH asked AS MATERIALIZED (SELECT id, batch, result, waits, due FROM rows WHERE id `+in+`)
+			WITH asked AS MATERIALIZED (SELECT id, batch, result, blocked_on, due FROM rows WHERE id `+in+`)
 			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
 		ORDER BY r.priority, r.id`, args...)
 }
@@ -292,7 +292,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
-			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = ''
+			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.blocked_on = ''
 				LIMIT 1) IS NOT NULL
 			ORDER BY b.created_at`, only)
 	if err != nil {
@@ -305,7 +305,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		// sort all rows instead of taking the first rows of the index.
 		found, err := list[int64](ctx, prepared{l.database}, "list rows to send of batch "+batch,
 			`SELECT r.id FROM rows r
-				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1
+				WHERE r.batch = $2 AND r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,
 			toMillis(l.now()), batch, max(limit/len(batches), 1))
 		if err != nil {

@@ -149,7 +149,11 @@ func (d asDocument) Scan(value any) error {
 	if raw, ok := value.([]byte); ok {
 		text = string(raw)
 	}
-	if text == "null" || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+	if text == "" || value == nil {
+		return nil
+	}
+	isWords := d.field.Kind() == reflect.Slice && d.field.Type().Elem().Kind() == reflect.String
+	if text == "null" || text[0] == '[' || !isWords {
 		return json.Unmarshal([]byte(text), d.field.Addr().Interface())
 	}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {

@@ -44,6 +44,16 @@ func TestListScansByName(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	for _, damaged := range []string{"damaged", "{", "[1]"} {
+		if got, err := list[struct{ Map map[string]string }](context.Background(), db, "test", `SELECT $1 AS map`,
+			damaged); err == nil {
+			t.Errorf("%s is %+v", damaged, got)
+		}
+		if got, err := list[struct{ Costs []money.Cost }](context.Background(), db, "test", `SELECT $1 AS costs`,
+			damaged); err == nil {
+			t.Errorf("%s is %+v", damaged, got)
+		}
+	}
 	if _, err := find[int](context.Background(), db, ErrNotFound, "test", `SELECT 1 WHERE 1 = 0`); err == nil {
 		t.Error("no row, and no error")
 	}

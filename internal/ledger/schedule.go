@@ -103,7 +103,7 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
 	_, err = l.exclusively(withoutAudit(ctx),
-		`INSERT INTO rosters (hash, file, content, created_by, created_at)
+		`INSERT INTO company_lists (hash, file, content, created_by, created_at)
 			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.seal("roster|"+hash, r.Content), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
@@ -115,7 +115,7 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 // FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
 	r, err := find[CompanyList](ctx, l.read, ErrNotFound, "read the company list "+hash,
-		`SELECT hash, file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash)
+		`SELECT hash, file, content, created_by, created_at FROM company_lists WHERE hash = $1`, hash)
 	if err != nil {
 		return CompanyList{}, err
 	}
@@ -134,7 +134,7 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`INSERT INTO seasons (name, roster, list_changed_at, options, schedule, approval, paused, since,
+			`INSERT INTO schedules (name, company_list, list_changed_at, options, schedule, approval, paused, since,
 					created_by, created_at)
 				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
 			s.Name, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), boolInt(s.Paused), toMillis(since),
@@ -157,9 +157,9 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 // noteList records when a schedule got its company list.
 func noteList(ctx context.Context, tx *sql.Tx, name string) error {
 	_, err := tx.ExecContext(ctx,
-		`INSERT INTO season_lists (season, since, roster)
-			SELECT name, list_changed_at, roster FROM seasons WHERE name = $1
-			ON CONFLICT (season, since) DO UPDATE SET roster = excluded.roster`, name)
+		`INSERT INTO schedule_lists (schedule, since, company_list)
+			SELECT name, list_changed_at, company_list FROM schedules WHERE name = $1
+			ON CONFLICT (schedule, since) DO UPDATE SET company_list = excluded.company_list`, name)
 	return err
 }
 
@@ -173,7 +173,7 @@ type ListSince struct {
 // ListsOf lists the company lists that a schedule has had, the oldest first.
 func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
 	return list[ListSince](ctx, l.read, "list the company lists of the schedule "+name,
-		`SELECT roster AS company_list, since FROM season_lists WHERE season = $1 ORDER BY since`, name)
+		`SELECT company_list AS company_list, since FROM schedule_lists WHERE schedule = $1 ORDER BY since`, name)
 }
 
 // Change changes the filings and the timing of a schedule. A paused schedule stays paused. It
@@ -182,9 +182,9 @@ func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		err := changed(ErrStale)(tx.ExecContext(ctx,
-			`UPDATE seasons
-				SET list_changed_at = CASE WHEN roster = $3 THEN list_changed_at ELSE $8 END,
-					roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
+			`UPDATE schedules
+				SET list_changed_at = CASE WHEN company_list = $3 THEN list_changed_at ELSE $8 END,
+					company_list = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
 				WHERE name = $1 AND version = $2`,
 			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since),
 			toMillis(l.now())))
@@ -202,9 +202,9 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 // List lists all schedules by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	return list[Schedule](ctx, l.read, "list the schedules",
-		`SELECT s.name, s.roster AS company_list, r.file, s.options, s.schedule AS timing, s.approval, s.paused,
+		`SELECT s.name, s.company_list AS company_list, r.file, s.options, s.schedule AS timing, s.approval, s.paused,
 				s.since, s.version, s.created_by, s.created_at, s.list_changed_at AS changed
-			FROM seasons s JOIN rosters r ON r.hash = s.roster
+			FROM schedules s JOIN company_lists r ON r.hash = s.company_list
 			ORDER BY s.name`)
 }
 
@@ -213,7 +213,7 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 // there is no such schedule.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
 	return wrap("change the schedule "+name, changed(ErrNotFound)(l.exclusively(ctx,
-		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
+		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
 		toMillis(l.now()))))
 }
 
@@ -221,7 +221,7 @@ func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) erro
 // ErrNotFound if there is no such schedule.
 func (l Schedules) Remove(ctx context.Context, name string) error {
 	return wrap("change the schedule "+name,
-		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM seasons WHERE name = $1`, name)))
+		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. Only one process can claim a run. If that process dies
@@ -231,14 +231,14 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 		was, err := find[struct {
 			Owner string
 			State RunState
-		}](ctx, tx, nil, "read the run", `SELECT owner, state FROM firings WHERE id = $1`, f.ID)
+		}](ctx, tx, nil, "read the run", `SELECT owner, state FROM schedule_runs WHERE id = $1`, f.ID)
 		switch {
 		case err != nil:
 			return err
 		case was.State == "":
 			claimed = true
 			_, err := tx.ExecContext(
-				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state)
+				ctx, `INSERT INTO schedule_runs (id, schedule, due, company_list, missed, owner, began_at, state)
 					VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
 				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()),
 				string(RunBegun))
@@ -256,7 +256,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			}
 		}
 		claimed = true
-		_, err = tx.ExecContext(ctx, `UPDATE firings SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID,
+		_, err = tx.ExecContext(ctx, `UPDATE schedule_runs SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID,
 			toMillis(l.now()))
 		return err
 	})
@@ -269,8 +269,8 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 // EndRun records the result of a run of this process.
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
-		ctx, `UPDATE firings
-			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, roster = $8
+		ctx, `UPDATE schedule_runs
+			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, company_list = $8
 			WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID, f.CompanyList)
 	return wrap("end the run "+f.ID, err)
@@ -278,18 +278,19 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 
 // ListRuns lists the runs of a schedule, or of all schedules if season is empty, the newest first.
 func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
-	return l.selectRuns(ctx, `, plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
+	return l.selectRuns(ctx,
+		`, plan, note FROM schedule_runs WHERE $1 = '' OR schedule = $1 ORDER BY due DESC, id`, season)
 }
 
 // ListRunsInBrief lists all runs without their plans and notes, for callers that check every few
 // seconds for due runs.
 func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
-	return l.selectRuns(ctx, ` FROM firings ORDER BY due DESC, id`)
+	return l.selectRuns(ctx, ` FROM schedule_runs ORDER BY due DESC, id`)
 }
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
 	return list[Run](ctx, l.read, "list runs",
-		`SELECT id, season AS schedule, due, roster AS company_list, missed, began_at, ended_at, state, batch`+rest,
+		`SELECT id, schedule AS schedule, due, company_list AS company_list, missed, began_at, ended_at, state, batch`+rest,
 		args...)
 }
 

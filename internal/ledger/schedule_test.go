@@ -92,7 +92,7 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 			s.must(err)
 			return
 		}
-		if n := s.count(`SELECT COUNT(*) FROM rosters`); !errors.Is(err, ledger.ErrNoSharedKey) ||
+		if n := s.count(`SELECT COUNT(*) FROM company_lists`); !errors.Is(err, ledger.ErrNoSharedKey) ||
 			!strings.Contains(err.Error(), "FILING_SEAL_KEY") || n != 0 {
 			s.Errorf("%d lists, %v", n, err)
 		}

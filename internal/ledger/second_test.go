@@ -186,7 +186,8 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		fires := func(season, hash string) {
 			s.Helper()
 			s.imported(l, season, "")
-			s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('` +
+			s.exec(`INSERT INTO schedule_runs (id, schedule, due, company_list, missed, owner, began_at, state,
+				batch) VALUES ('` +
 				season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
 			s.must(l.OpenBatch(ctx, season))
 			for _, name := range []string{"ana", "bob"} {

@@ -77,7 +77,7 @@ func (c settleCase) test(s *store) {
 			s.Errorf("%+v", r)
 		}
 		attempts, err := l.Attempts(s.Context(), r.ID)
-		if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class ||
+		if s.must(err); len(attempts) != 1 || attempts[0].Outcome != c.class ||
 			attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
 			s.Errorf("%+v", attempts)
 		}

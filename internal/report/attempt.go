@@ -28,7 +28,7 @@ func AnswerText(a ledger.Attempt) string {
 	if a.Supposed {
 		return filing.HideSSNs(a.Message)
 	}
-	text := cmp.Or(classes[a.Class], string(a.Class))
+	text := cmp.Or(classes[a.Outcome], string(a.Outcome))
 	if a.Status != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", a.Status)
 	}

@@ -22,7 +22,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func uncertain(o filing.Order) *UncertainOrder {
 	return &UncertainOrder{
 		Row:      ledger.Row{Number: 7, Company: "comp_1", Request: &filing.Request{Order: o}},
-		Attempts: []ledger.Attempt{{StartedAt: noon, Class: filing.NoAnswer}},
+		Attempts: []ledger.Attempt{{StartedAt: noon, Outcome: filing.NoAnswer}},
 	}
 }
 

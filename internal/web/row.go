@@ -211,7 +211,7 @@ var attemptTones = map[filing.AnswerKind]string{
 	filing.NotSent:     "off", filing.Busy: "off", filing.NoFunds: "paused", filing.HasItem: "exists",
 }
 
-func toneOf(a ledger.Attempt) string { return cmp.Or(attemptTones[a.Class], "rejected") }
+func toneOf(a ledger.Attempt) string { return cmp.Or(attemptTones[a.Outcome], "rejected") }
 
 // legibleBody formats the body of an event for a reader. It masks Social Security numbers.
 func legibleBody(body []byte) string {

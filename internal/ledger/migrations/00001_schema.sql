@@ -70,7 +70,7 @@ CREATE TABLE rows (
     -- Certainty is 0 known, 1 estimated, 2 unknown in part, so MAX gives that of a SUM.
     cost               BIGINT NOT NULL DEFAULT 0,
     certainty          INTEGER NOT NULL DEFAULT 2,
-    held               BIGINT NOT NULL DEFAULT 0,
+    reserved           BIGINT NOT NULL DEFAULT 0,
     spent              BIGINT NOT NULL DEFAULT 0,
     spent_certainty    INTEGER NOT NULL DEFAULT 0,
     approved           BIGINT NOT NULL DEFAULT -1,
@@ -78,14 +78,14 @@ CREATE TABLE rows (
     quoted             INTEGER NOT NULL DEFAULT 0,
     attempts           BIGINT NOT NULL DEFAULT 0,
     tries              BIGINT NOT NULL DEFAULT 0,
-    doubt              INTEGER NOT NULL DEFAULT 0,
+    uncertain          INTEGER NOT NULL DEFAULT 0,
     -- Products that the row does not order any more, and all that it orders since it was
     -- first sent.
     dropped            TEXT NOT NULL DEFAULT '',
     wanted             TEXT NOT NULL DEFAULT '',
     owner              TEXT NOT NULL DEFAULT '',
     due                BIGINT NOT NULL DEFAULT 0,
-    waits              TEXT NOT NULL DEFAULT '',
+    blocked_on         TEXT NOT NULL DEFAULT '',
     updated_at         BIGINT NOT NULL,
     -- The company and the client as the row names them, to be listed and searched. The key is
     -- the company's ID, or a hash of its folded name.
@@ -102,11 +102,11 @@ CREATE INDEX rows_by_company ON rows (company_words, company_key);
 CREATE INDEX rows_of_client ON rows (client_folded, batch) WHERE client_folded <> '';
 CREATE INDEX rows_placing ON rows (owner) WHERE result = 'placing';
 CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
-CREATE INDEX rows_doubt ON rows (id) WHERE doubt <> 0;
+CREATE INDEX rows_unconfirmed ON rows (id) WHERE uncertain <> 0;
 -- Read every few seconds to see whether a batch has ended.
-CREATE INDEX rows_held_up ON rows (batch) WHERE waits <> '';
-CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND waits = '';
-CREATE INDEX rows_waiting ON rows (waits, priority, id) WHERE waits <> '';
+CREATE INDEX rows_held_up ON rows (batch) WHERE blocked_on <> '';
+CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND blocked_on = '';
+CREATE INDEX rows_waiting ON rows (blocked_on, priority, id) WHERE blocked_on <> '';
 CREATE INDEX rows_of_batch ON rows (batch, number, id);
 -- Rows in flight are in neither index, so placing writes none of them.
 CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
@@ -114,7 +114,7 @@ CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
 CREATE INDEX rows_faulty ON rows (batch, number, id) WHERE faults <> '';
 CREATE INDEX rows_corrected ON rows (corrected_by) WHERE corrected_by <> 0;
 CREATE INDEX rows_corrected_in_batch ON rows (batch) WHERE corrected_by <> 0;
-CREATE INDEX rows_short_by_cost ON rows (cost, id) WHERE waits = 'funds' AND waits <> '' AND doubt = 0;
+CREATE INDEX rows_short_by_cost ON rows (cost, id) WHERE blocked_on = 'funds' AND blocked_on <> '' AND uncertain = 0;
 
 -- The rows of a batch as its results show them. A corrected row has the number and priority of
 -- the row that was uploaded, and everything else of the row that was sent instead. A corrected row for which an
@@ -122,16 +122,16 @@ CREATE INDEX rows_short_by_cost ON rows (cost, id) WHERE waits = 'funds' AND wai
 CREATE VIEW result_rows AS
     SELECT r.batch, r.number, r.batch AS own_batch, r.number AS own_number, r.id, r.cells,
         r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
-        r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
-        r.quoted, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits,
+        r.certainty, r.reserved, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
+        r.quoted, r.attempts, r.tries, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
         r.priority, r.updated_at
     FROM rows r
     WHERE r.corrected_by = 0 OR r.result <> 'skipped'
     UNION ALL
     SELECT o.batch, o.number, r.batch, r.number, r.id, r.cells,
         r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
-        r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
-        r.quoted, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits,
+        r.certainty, r.reserved, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
+        r.quoted, r.attempts, r.tries, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
         o.priority, r.updated_at
     FROM rows o JOIN rows r ON r.id = o.corrected_by
     WHERE o.corrected_by <> 0 AND o.result = 'skipped';
@@ -193,7 +193,7 @@ CREATE TABLE attempts (
     owner        TEXT NOT NULL,
     started_at   BIGINT NOT NULL,
     ended_at     BIGINT NOT NULL DEFAULT 0,
-    class        TEXT NOT NULL DEFAULT '',
+    outcome      TEXT NOT NULL DEFAULT '',
     status       INTEGER NOT NULL DEFAULT 0,
     message      TEXT NOT NULL DEFAULT '',
     -- What the network reported, where message is in plain words.
@@ -201,13 +201,13 @@ CREATE TABLE attempts (
     products     TEXT NOT NULL DEFAULT '',
     creates      INTEGER NOT NULL DEFAULT 0,
     repeatable   INTEGER NOT NULL DEFAULT 0,
-    made         TEXT NOT NULL DEFAULT '',
+    purchases    TEXT NOT NULL DEFAULT '',
     ordered      INTEGER NOT NULL DEFAULT 0,
     decision     TEXT NOT NULL DEFAULT '',
     decided_over TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (row, try)
 );
-CREATE INDEX attempts_doubt ON attempts (ended_at, row) WHERE class IN ('unreadable', 'no-answer', 'server-error');
+CREATE INDEX attempts_unconfirmed ON attempts (ended_at, row) WHERE outcome IN ('unreadable', 'no-answer', 'server-error');
 
 CREATE TABLE items (
     id                  {{identity}},
@@ -223,7 +223,7 @@ CREATE TABLE items (
     -- exception is the code of a filing exception; told_at is the time of the last event.
     exception           BIGINT NOT NULL DEFAULT 0,
     exception_note      TEXT NOT NULL DEFAULT '',
-    told_at             BIGINT NOT NULL DEFAULT 0,
+    reported_at         BIGINT NOT NULL DEFAULT 0,
     certainty           INTEGER NOT NULL DEFAULT 2,
     -- The time of the last event about the subscription.
     subscription_at     BIGINT NOT NULL DEFAULT 0
@@ -246,44 +246,44 @@ CREATE INDEX entries_at ON entries (at);
 
 -- The one row that every writer locks: sums of the balance, and what halts the fleet.
 CREATE TABLE control (
-    id               INTEGER PRIMARY KEY CHECK (id = 1),
-    mode             TEXT NOT NULL DEFAULT '',
-    declared         INTEGER NOT NULL DEFAULT 0,
-    deposits         BIGINT NOT NULL DEFAULT 0,
-    adjustments      BIGINT NOT NULL DEFAULT 0,
-    posted           BIGINT NOT NULL DEFAULT 0,
-    reserved         BIGINT NOT NULL DEFAULT 0,
-    paused           TEXT NOT NULL DEFAULT '',
-    paused_note      TEXT NOT NULL DEFAULT '',
-    paused_at        BIGINT NOT NULL DEFAULT 0,
-    probe_at         BIGINT NOT NULL DEFAULT 0,
-    probe_row        BIGINT NOT NULL DEFAULT 0,
-    probe_wait       BIGINT NOT NULL DEFAULT 0,
-    hold_until       BIGINT NOT NULL DEFAULT 0,
-    hold_wait        BIGINT NOT NULL DEFAULT 0,
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    mode           TEXT NOT NULL DEFAULT '',
+    declared       INTEGER NOT NULL DEFAULT 0,
+    deposits       BIGINT NOT NULL DEFAULT 0,
+    adjustments    BIGINT NOT NULL DEFAULT 0,
+    posted         BIGINT NOT NULL DEFAULT 0,
+    reserved       BIGINT NOT NULL DEFAULT 0,
+    paused         TEXT NOT NULL DEFAULT '',
+    paused_note    TEXT NOT NULL DEFAULT '',
+    paused_at      BIGINT NOT NULL DEFAULT 0,
+    probe_at       BIGINT NOT NULL DEFAULT 0,
+    probe_row      BIGINT NOT NULL DEFAULT 0,
+    probe_wait     BIGINT NOT NULL DEFAULT 0,
+    hold_until     BIGINT NOT NULL DEFAULT 0,
+    hold_wait      BIGINT NOT NULL DEFAULT 0,
     -- Commits are numbered within a lineage, so that a process notices a ledger that went
     -- back in time. While restored_at is set, nothing is sent. Nothing is sent before
     -- settling_until after the database server was restarted (server_started). Orders since
     -- restored_from may be missing.
-    commits          BIGINT NOT NULL DEFAULT 0,
-    lineage          TEXT NOT NULL DEFAULT '',
-    restored_at      BIGINT NOT NULL DEFAULT 0,
-    restored_note    TEXT NOT NULL DEFAULT '',
-    restored_from    BIGINT NOT NULL DEFAULT 0,
-    server_started   TEXT NOT NULL DEFAULT '',
-    settling_until   BIGINT NOT NULL DEFAULT 0,
+    commits        BIGINT NOT NULL DEFAULT 0,
+    lineage        TEXT NOT NULL DEFAULT '',
+    restored_at    BIGINT NOT NULL DEFAULT 0,
+    restored_note  TEXT NOT NULL DEFAULT '',
+    restored_from  BIGINT NOT NULL DEFAULT 0,
+    server_started TEXT NOT NULL DEFAULT '',
+    settling_until BIGINT NOT NULL DEFAULT 0,
     -- The highest migration and the program that ran it: a program that does not know it
     -- sends nothing more.
-    schema_version   BIGINT NOT NULL DEFAULT 0,
-    written_by       TEXT NOT NULL DEFAULT '',
+    schema_version BIGINT NOT NULL DEFAULT 0,
+    written_by     TEXT NOT NULL DEFAULT '',
     -- The time of the last change. The clock of an SQLite ledger is clock_base plus the
     -- machine's uptime, in milliseconds, because nobody sets that.
-    changed_at       BIGINT NOT NULL DEFAULT 0,
-    clock_base       BIGINT NOT NULL DEFAULT 0
+    changed_at     BIGINT NOT NULL DEFAULT 0,
+    clock_base     BIGINT NOT NULL DEFAULT 0
 );
 
 -- Running processes.
-CREATE TABLE owners (
+CREATE TABLE processes (
     id         TEXT PRIMARY KEY,
     host       TEXT NOT NULL,
     pid        BIGINT NOT NULL,
@@ -375,7 +375,7 @@ CREATE TABLE endpoints (
 );
 
 -- Notifications, each sent once by the whole fleet.
-CREATE TABLE notices (
+CREATE TABLE notifications (
     id         {{identity}},
     kind       TEXT NOT NULL,
     batch      TEXT NOT NULL DEFAULT '',
@@ -385,29 +385,29 @@ CREATE TABLE notices (
     lasts      INTEGER NOT NULL DEFAULT 0,
     due        BIGINT NOT NULL,
     tries      BIGINT NOT NULL DEFAULT 0,
-    told       TEXT NOT NULL DEFAULT '',
+    reported   TEXT NOT NULL DEFAULT '',
     failure    TEXT NOT NULL DEFAULT '',
     -- Email addresses beside the configured targets, and the page that it is about.
     recipients TEXT NOT NULL DEFAULT '',
     path       TEXT NOT NULL DEFAULT ''
 );
 -- A lasting condition is notified once until it ends.
-CREATE UNIQUE INDEX notices_lasting ON notices (kind, batch) WHERE lasts = 1;
-CREATE INDEX notices_due ON notices (due) WHERE due <> 0;
-CREATE INDEX notices_of_batch ON notices (kind, batch, at);
+CREATE UNIQUE INDEX notifications_lasting ON notifications (kind, batch) WHERE lasts = 1;
+CREATE INDEX notifications_due ON notifications (due) WHERE due <> 0;
+CREATE INDEX notifications_of_batch ON notifications (kind, batch, at);
 
 -- The rows and items that a notification was about, each at a mark: the number of the
 -- uncertain attempt, or the exception code.
-CREATE TABLE told (
-    kind   TEXT NOT NULL,
-    ref    BIGINT NOT NULL,
-    mark   BIGINT NOT NULL,
-    notice BIGINT NOT NULL,
+CREATE TABLE notified (
+    kind         TEXT NOT NULL,
+    ref          BIGINT NOT NULL,
+    mark         BIGINT NOT NULL,
+    notification BIGINT NOT NULL,
     PRIMARY KEY (kind, ref, mark)
 );
 
 -- Sealed company lists, by the SHA-256 of their content.
-CREATE TABLE rosters (
+CREATE TABLE company_lists (
     hash       TEXT PRIMARY KEY,
     file       TEXT NOT NULL,
     content    {{bytes}} NOT NULL,
@@ -415,9 +415,9 @@ CREATE TABLE rosters (
     created_at BIGINT NOT NULL
 );
 
-CREATE TABLE seasons (
+CREATE TABLE schedules (
     name            TEXT PRIMARY KEY,
-    roster          TEXT NOT NULL REFERENCES rosters (hash),
+    company_list    TEXT NOT NULL REFERENCES company_lists (hash),
     list_changed_at BIGINT NOT NULL,
     options         TEXT NOT NULL,
     schedule        TEXT NOT NULL,
@@ -431,30 +431,30 @@ CREATE TABLE seasons (
 );
 
 -- The company lists that a schedule has had, and from when on.
-CREATE TABLE season_lists (
-    season TEXT NOT NULL REFERENCES seasons (name) ON DELETE CASCADE,
-    since  BIGINT NOT NULL,
-    roster TEXT NOT NULL REFERENCES rosters (hash),
-    PRIMARY KEY (season, since)
+CREATE TABLE schedule_lists (
+    schedule     TEXT NOT NULL REFERENCES schedules (name) ON DELETE CASCADE,
+    since        BIGINT NOT NULL,
+    company_list TEXT NOT NULL REFERENCES company_lists (hash),
+    PRIMARY KEY (schedule, since)
 );
 
 -- Runs of schedules. The ID consists of the schedule and the due time, so any number of
 -- workers creates one batch.
-CREATE TABLE firings (
-    id       TEXT PRIMARY KEY,
-    season   TEXT NOT NULL,
-    due      BIGINT NOT NULL,
-    roster   TEXT NOT NULL,
-    missed   BIGINT NOT NULL DEFAULT 0,
-    owner    TEXT NOT NULL,
-    began_at BIGINT NOT NULL,
-    ended_at BIGINT NOT NULL DEFAULT 0,
-    state    TEXT NOT NULL,
-    batch    TEXT NOT NULL DEFAULT '',
-    plan     TEXT NOT NULL DEFAULT '',
-    note     TEXT NOT NULL DEFAULT ''
+CREATE TABLE schedule_runs (
+    id           TEXT PRIMARY KEY,
+    schedule     TEXT NOT NULL,
+    due          BIGINT NOT NULL,
+    company_list TEXT NOT NULL,
+    missed       BIGINT NOT NULL DEFAULT 0,
+    owner        TEXT NOT NULL,
+    began_at     BIGINT NOT NULL,
+    ended_at     BIGINT NOT NULL DEFAULT 0,
+    state        TEXT NOT NULL,
+    batch        TEXT NOT NULL DEFAULT '',
+    plan         TEXT NOT NULL DEFAULT '',
+    note         TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX firings_of_season ON firings (season, due);
+CREATE INDEX schedule_runs_of_schedule ON schedule_runs (schedule, due);
 
 -- Names are folded; roles are words separated by spaces.
 CREATE TABLE accounts (
@@ -530,7 +530,7 @@ CREATE INDEX passkeys_of_account ON passkeys (account);
 CREATE UNIQUE INDEX passkeys_credential ON passkeys (credential);
 
 -- The audit log. The client chooses the ID, so a repeated request is recorded once.
-CREATE TABLE acts (
+CREATE TABLE audit_events (
     seq    {{identity}},
     id     TEXT NOT NULL,
     at     BIGINT NOT NULL,
@@ -540,8 +540,8 @@ CREATE TABLE acts (
     object TEXT NOT NULL,
     note   TEXT NOT NULL
 );
-CREATE UNIQUE INDEX acts_id ON acts (id);
-CREATE INDEX acts_of_object ON acts (object, seq);
+CREATE UNIQUE INDEX audit_events_id ON audit_events (id);
+CREATE INDEX audit_events_of_object ON audit_events (object, seq);
 
 -- Who took part in a batch, and may not approve it. The object is the ID of a batch,
 -- "upload ID", or "season NAME HASH" with the hash of the company list.
