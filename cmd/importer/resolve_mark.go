@@ -142,7 +142,8 @@ func (r *resolver) markResolved(ctx context.Context, m mark) error {
 		case resolve.IsRecorded(row, m.orders, m.company):
 			fmt.Fprintf(r.out, "Row %d is already %s: %s\n", row.Number, row.Result, row.Message)
 			return nil
-		case row.Request != nil && row.Request.Order.Formation != nil && row.Company == "" && m.company != "" && len(m.orders) == 0:
+		case row.Request != nil && row.Request.Order.Formation != nil && row.Company == "" &&
+			m.company != "" && len(m.orders) == 0:
 			said, err := r.service.NameCompany(withAudit(ctx, "resolve", r.batch.ID,
 				fmt.Sprintf("row %d formed %s", row.Number, m.company)), row, m.company)
 			if err == nil {

@@ -100,7 +100,8 @@ func TestJudge(t *testing.T) {
 	}
 	log := strings.Repeat("Spoke to the client about the address. ", 210)
 	for text, want := range map[string]verdict{
-		log + "DO NOT FILE.": holds, "Dissolved 2024. " + log: holds, log: passes, log + "DO NOT FILE. " + log + log: warns,
+		log + "DO NOT FILE.": holds, "Dissolved 2024. " + log: holds, log: passes,
+		log + "DO NOT FILE. " + log + log: warns,
 	} {
 		if got := judge("Notes", text, 2026); got != want {
 			t.Errorf("%d bytes: %d, want %d", len(text), got, want)

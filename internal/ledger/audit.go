@@ -86,8 +86,8 @@ func (a *auditor) sums() error {
 	}
 	var held, spent money.Cents
 	err = a.tx.QueryRowContext(a.ctx,
-		`SELECT CAST(COALESCE(SUM(reserved), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).Scan(&held,
-		&spent)
+		`SELECT CAST(COALESCE(SUM(reserved), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).
+		Scan(&held, &spent)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,8 @@ var contradictions = []struct{ what, query string }{
 			AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
 	{"a key is claimed by a row that sends nothing",
 		`SELECT r.batch, r.number, p.key AS detail FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.uncertain <> 0)`},
+			WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain')
+			AND NOT (r.result = 'ready' AND r.uncertain <> 0)`},
 	{"two rows bought the same, and none of them says so",
 		`SELECT r.batch, r.number, p.key AS detail
 			FROM purchases p JOIN rows r ON r.id = p.row

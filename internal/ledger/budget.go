@@ -52,7 +52,8 @@ func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) e
 		return nil
 	}
 	for _, query := range []string{
-		`UPDATE rows SET blocked_on = '', message = '' WHERE blocked_on = 'funds' AND id IN (SELECT id FROM (` + inTurn +
+		`UPDATE rows SET blocked_on = '', message = ''
+			WHERE blocked_on = 'funds' AND id IN (SELECT id FROM (` + inTurn +
 			`) AS q WHERE q.total <= $1 AND q.blocked_on = 'funds')`,
 		`UPDATE rows
 			SET blocked_on = 'funds',

@@ -164,7 +164,8 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
 	now := toMillis(db.now())
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'skipped', blocked_on = '', due = 0, corrected_by = $2, updated_at = $3 WHERE id = $1`,
+		`UPDATE rows SET result = 'skipped', blocked_on = '', due = 0, corrected_by = $2, updated_at = $3
+			WHERE id = $1`,
 		c.Was, c.ID, now); err != nil {
 		return err
 	}

@@ -511,10 +511,12 @@ const (
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.outcome, v.status, v.message, v.detail, v.products,
 			v.creates, v.repeatable, v.purchases, v.ordered
 		{{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
-			status = excluded.status, message = excluded.message, detail = excluded.detail, purchases = excluded.purchases,
+			status = excluded.status, message = excluded.message, detail = excluded.detail,
+			purchases = excluded.purchases,
 			ordered = excluded.ordered`
 	writeDecided = `UPDATE attempts
-		SET decision = v.decision, decided_over = v.over, purchases = v.purchases, products = v.products, creates = v.creates
+		SET decision = v.decision, decided_over = v.over, purchases = v.purchases, products = v.products,
+			creates = v.creates
 		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
 	writeSettled = `UPDATE purchases SET bought = v.bought, twin = v.twin {{v}}
 		WHERE purchases.key = v.key AND purchases.row = v.row`

@@ -53,7 +53,8 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 		Cost, Spent money.Cost
 	}](ctx, q, "sum up the rows of batch "+batch+" that cost more than was approved",
 		`SELECT id, tries, approved, cost AS "cost.amount",
-				CASE WHEN quoted = 0 AND cost = 0 THEN 2 ELSE certainty END AS "cost.certainty", spent AS "spent.amount",
+				CASE WHEN quoted = 0 AND cost = 0 THEN 2 ELSE certainty END AS "cost.certainty",
+				spent AS "spent.amount",
 				spent_certainty AS "spent.certainty"
 			FROM rows
 			WHERE batch = $1 AND result = 'ready' AND blocked_on = $2

@@ -143,7 +143,8 @@ const (
 		FROM control c
 		WHERE c.id = 1`
 	selectEndings = `SELECT s.id, s.notified FROM (SELECT b.id, b.created_at,
-			EXISTS (SELECT 1 FROM notifications n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS notified,
+			EXISTS (SELECT 1 FROM notifications n WHERE n.kind = 'batch' AND n.batch = b.id
+				AND n.lasts = 1) AS notified,
 			EXISTS (
 				SELECT 1 FROM (SELECT r.id FROM rows r
 					WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.blocked_on = ''
@@ -239,7 +240,8 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			marks[i] = append(marks[i], number("notification", id))
 		}
 		return l.exec(
-			ctx, tx, `INSERT INTO notified (kind, ref, mark, notification) SELECT v.kind, v.ref, v.mark, v.notification {{v}}`,
+			ctx, tx, `INSERT INTO notified (kind, ref, mark, notification)
+				SELECT v.kind, v.ref, v.mark, v.notification {{v}}`,
 			marks)
 	})
 	switch {
@@ -341,7 +343,8 @@ func (l Notifications) ForgetCured(ctx context.Context) error {
 // there is no such notification.
 func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notifications WHERE kind = $1 AND batch = $2`,
+	if err := l.read.QueryRowContext(ctx,
+		`SELECT COALESCE(MAX(at), 0) FROM notifications WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("find the last notification of %s: %w", kind, err)
 	}

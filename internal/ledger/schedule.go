@@ -256,7 +256,8 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			}
 		}
 		claimed = true
-		_, err = tx.ExecContext(ctx, `UPDATE schedule_runs SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID,
+		_, err = tx.ExecContext(ctx, `UPDATE schedule_runs SET owner = $2, began_at = $3 WHERE id = $1`, f.ID,
+			l.owner.ID,
 			toMillis(l.now()))
 		return err
 	})
@@ -290,7 +291,7 @@ func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
 	return list[Run](ctx, l.read, "list runs",
-		`SELECT id, schedule AS schedule, due, company_list AS company_list, missed, began_at, ended_at, state, batch`+rest,
+		`SELECT id, schedule, due, company_list, missed, began_at, ended_at, state, batch`+rest,
 		args...)
 }
 

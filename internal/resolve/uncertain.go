@@ -239,7 +239,8 @@ func (o *UncertainOrder) Assumed() bool {
 
 // Sent lists the attempts that reached the service or may have reached it.
 func (o *UncertainOrder) Sent() []ledger.Attempt {
-	return slices.DeleteFunc(slices.Clone(o.Attempts), func(a ledger.Attempt) bool { return a.Outcome == filing.NotSent })
+	return slices.DeleteFunc(slices.Clone(o.Attempts),
+		func(a ledger.Attempt) bool { return a.Outcome == filing.NotSent })
 }
 
 // LastSent returns the attempt without a known answer.

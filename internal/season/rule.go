@@ -31,7 +31,7 @@ var frequencies = map[string]frequency{
 	"none":                 {},
 	"annual":               {every: 1},
 	"biennial":             {every: 2, from: unknownYear},
-	"biennial even":        {every: 2},
+	"biennial even":        {every: 2, from: yearZero},
 	"biennial odd":         {every: 2, phase: 1},
 	"biennial formation":   {every: 2, from: companyYear},
 	"biennial formation+1": {every: 2, from: companyYear, phase: 1},

@@ -132,7 +132,8 @@ func workbook(parts map[string]part) []byte {
 		}
 		must(err)
 	}
-	out, err := w.CreateHeader(&zip.FileHeader{Name: "xl/media/image1.png", Method: zip.Store}) // ends the previous part
+	// A header ends the previous part.
+	out, err := w.CreateHeader(&zip.FileHeader{Name: "xl/media/image1.png", Method: zip.Store})
 	must(err)
 	must(w.Flush())
 	// entry is the size of an entry in the archive's directory, which is written last.
