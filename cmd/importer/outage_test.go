@@ -242,7 +242,7 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	}
 
 	database.set(false)
-	if err := ledgertest.Exec(t.Context(), place.String(), `UPDATE owners SET expires_at = 0`); err != nil {
+	if err := ledgertest.Exec(t.Context(), place.String(), `UPDATE processes SET expires_at = 0`); err != nil {
 		t.Fatal(err)
 	}
 	if said, _ := run(); !strings.Contains(said, "1  uncertain") || strings.Contains(said, "1  placed") {

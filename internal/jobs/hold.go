@@ -200,7 +200,10 @@ func workersHold(processes []ledger.Process) Hold {
 
 func costText(c ledger.CostIncrease) string {
 	rows := text.Count(c.Rows, "row")
-	if c.Cost.Amount > c.Approved {
+	switch {
+	case c.Approved == 0 && c.Cost.Amount > 0:
+		return fmt.Sprintf("The cost of %s is %s. It is not approved yet.", rows, c.Cost)
+	case c.Cost.Amount > c.Approved:
 		return fmt.Sprintf("The cost of %s is now %s. Approved: %s.", rows, c.Cost, c.Approved.Dollars())
 	}
 	return fmt.Sprintf("Someone asked to send %s again. The cost is %s.", rows, c.Cost)
