@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -115,8 +116,9 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
 			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
-	fmt.Fprintf(a.out, "Endpoint %s is registered for %s, and its signing secret is stored.\n", id, address)
-	return nil
+	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
+	// The answer has the secret, so only these of its fields are printed.
+	return json.NewEncoder(a.out).Encode(map[string]any{"id": id, "url": address, "eventTypes": types})
 }
 
 // newEndpointID returns an ID for an endpoint without an ID of the filing service.
