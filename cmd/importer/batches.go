@@ -247,10 +247,12 @@ func (a *app) sayHolds(ctx context.Context, l *ledger.Ledger, batch string) (job
 // the hold ends automatically at an unknown time. It advises a deposit only if deposits are
 // recorded, because a first one would make the recorded balance the limit.
 func advice(ctx context.Context, l *ledger.Ledger, h jobs.Hold, facts jobs.BatchFacts) string {
+	// A worker continues by itself. A run has ended.
+	const orRun = ". If no worker is running, run the same file again."
 	batch := facts.Batch.ID
 	todo := map[jobs.HoldReason]string{
-		jobs.HeldForFunds:   "After a top-up: importer deposit AMOUNT, or run again.",
-		jobs.HeldForBalance: "After a top-up: importer deposit AMOUNT.",
+		jobs.HeldForFunds:   "After a top-up: importer deposit AMOUNT" + orRun,
+		jobs.HeldForBalance: "After a top-up: importer deposit AMOUNT" + orRun,
 		jobs.HeldForKey:     "Correct FILING_API_KEY and run again.",
 		jobs.HeldForRestore: "To continue, " + report.AfterRestore + ".",
 		jobs.HeldByPause:    "To resume it: importer resume " + batch + ".",
@@ -260,7 +262,7 @@ func advice(ctx context.Context, l *ledger.Ledger, h jobs.Hold, facts jobs.Batch
 		todo = howToApprove(ctx, l, batch)
 	}
 	if h.Reason == jobs.HeldForFunds && !facts.Balance.HasDeposit {
-		todo = "Add funds at the filing service, then run: importer resume " + batch + "."
+		todo = "Add funds at the filing service, then: importer resume " + batch + orRun
 	}
 	if h.Reason == jobs.HeldForRate && !h.Until.IsZero() {
 		todo = "Sending starts again at " + h.Until.Local().Format("15:04:05") + "."

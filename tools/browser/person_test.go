@@ -324,9 +324,9 @@ func (p *person) at() string {
 	return query[string](p, `location.pathname`)
 }
 
-// Widths at which no page may scroll sideways: a phone's, and that of 1280 at
-// 200 %.
-var narrow = []int64{390, 640}
+// narrow are the widths at which no page may scroll sideways: a phone's, that of 1280 at 200 %,
+// and 1280 itself.
+var narrow = []int64{390, 640, 1280}
 
 //go:embed audit.js
 var auditScript string
