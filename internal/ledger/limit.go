@@ -14,8 +14,7 @@ import (
 
 // The approved cost of a row is a limit. An order that would cost more waits for a new approval.
 // Opening or approving a batch approves its quotes. A row without a quote then has an unknown
-// approved cost, which is no limit. A row that became ready later without a quote waits for an
-// approval.
+// approved cost, which is no limit. A row that became ready later waits for an approval.
 
 // approveQuotes makes the quotes of a batch's rows their approved costs.
 const approveQuotes = `UPDATE rows
