@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -18,23 +17,22 @@ const shownFindings = 10
 
 // showReview prints the rows that are not sent. The other differences are among the warnings of the
 // rows to send.
-func (r *filingRun) showReview(review jobs.Review) {
-	if review.HeldBack == 0 {
+func (r *filingRun) showReview(review lookup.Review) {
+	if len(review.HeldBack) == 0 {
 		return
 	}
 	r.say("%s: %s not sent because the filing service's record of the company differs:", r.paint.red("Warning"),
-		text.CountOf(review.HeldBack, "row is", "rows are"))
-	held := slices.DeleteFunc(review.Findings, func(m jobs.Finding) bool { return !m.HeldBack })
-	for i, m := range held {
+		text.CountOf(len(review.HeldBack), "row is", "rows are"))
+	for i, m := range review.HeldBack {
 		if i == shownFindings {
-			r.say("  … and %d more, each at its cell in the results", len(held)-i)
+			r.say("  … and %d more, each at its cell in the results", len(review.HeldBack)-i)
 			break
 		}
 		where := fmt.Sprintf("row %d", m.Row)
 		if m.Column >= 0 {
 			where = sheet.CellName(m.Column, m.Row)
 		}
-		r.say("  %s  %s: %s", where, m.Header, m.Message)
+		r.say("  %s  %s: %s", where, m.Difference.Column.Header, m.Difference.Message)
 	}
 	r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing service's " +
 		"name under Confirmed Name, or run the same command with --accept-names.")
@@ -49,7 +47,7 @@ func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 
 // releaseHeldBack compares the held-back rows of a submitted batch again. Those that can be sent
 // now wait for approval of their cost.
-func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) error {
+func (r *filingRun) releaseHeldBack(ctx context.Context, throttle *lookup.Throttle, quoter pricing.Quoter) error {
 	q, err := r.quote(ctx, throttle, quoter)
 	if err != nil || q.Review.Released == 0 {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
@@ -418,7 +419,7 @@ func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, ending jo
 
 // confirmOrders shows the quote and asks for approval. otherwise is the message after a refusal,
 // about the things left unchanged.
-func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
+func (r *filingRun) confirmOrders(ctx context.Context, throttle *lookup.Throttle, quoter pricing.Quoter,
 	otherwise string) error {
 	q, err := r.quote(ctx, throttle, quoter)
 	if err != nil {
@@ -437,7 +438,7 @@ func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, q
 
 // quote looks up and compares the companies of the batch, shows the differences, and calculates the
 // cost.
-func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (intake.Quote, error) {
+func (r *filingRun) quote(ctx context.Context, throttle *lookup.Throttle, quoter pricing.Quoter) (intake.Quote, error) {
 	secrets, err := r.env.WebhookSecrets()
 	if err != nil {
 		return intake.Quote{}, err

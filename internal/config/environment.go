@@ -20,6 +20,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/notify"
@@ -372,7 +373,7 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 
 // Throttle limits the requests to FILING_RATE. The limit applies to all processes that share the
 // queue, or the data folder if the queue is in-process. It is nil if the rate is unlimited.
-func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e.Rate, e.DataDir) }
+func (e Environment) Throttle(q *jobs.Queue) *lookup.Throttle { return q.Throttle(e.Rate, e.DataDir) }
 
 // Mode returns "live" if the key is not a test key, and "test" for a test key and without a key. A
 // ledger has orders of one mode only.

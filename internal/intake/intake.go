@@ -10,8 +10,8 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
@@ -81,9 +81,9 @@ type Quoting struct {
 	Prices pricing.Source
 
 	// Records reads the users and companies of the filing service. Nil disables the comparison.
-	Records jobs.Records
+	Records lookup.Records
 	// Throttle may be nil.
-	Throttle jobs.Throttle
+	Throttle *lookup.Throttle
 	// Concurrency is the number of parallel look-ups.
 	Concurrency int
 	// Accept reports whether a person accepts the names that the filing service has.
@@ -101,7 +101,7 @@ type Quoting struct {
 // approval.
 type Quote struct {
 	pricing.BatchQuote
-	Review jobs.Review
+	Review lookup.Review
 	// Plan identifies these orders at this cost. See pricing.ApprovalHash.
 	Plan string
 	// Endpoint is the result of EndpointWarning.
@@ -131,7 +131,16 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 		return err
 	}
 	if o.Records != nil {
-		q.Review, err = jobs.Compare(ctx, o.Records, o.Ledger, o.Throttle, o.Concurrency, batch, o.Accept, o.LookedUp)
+		q.Review, err = lookup.Compare(ctx, batch, lookup.Comparison{
+			Config: lookup.Config{
+				Ledger:      o.Ledger,
+				Concurrency: o.Concurrency,
+				Throttle:    o.Throttle,
+			},
+			Records:  o.Records,
+			Accept:   o.Accept,
+			Progress: o.LookedUp,
+		})
 		if err != nil {
 			return err
 		}

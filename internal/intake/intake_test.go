@@ -78,7 +78,7 @@ func TestIntake(t *testing.T) {
 	quote := func(rows, held, released int) intake.Quote {
 		t.Helper()
 		q, err := quoting.Quote(t.Context(), first.Batch)
-		if err != nil || q.Rows != rows || q.Review.HeldBack != held || q.Review.Released != released {
+		if err != nil || q.Rows != rows || len(q.Review.HeldBack) != held || q.Review.Released != released {
 			t.Fatalf("%d rows, review %+v: %v", q.Rows, q.Review, err)
 		}
 		return q

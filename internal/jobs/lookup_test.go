@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -198,7 +198,7 @@ func TestLookUpEndsWithItsContext(t *testing.T) {
 	f.add("a", requests(100, report)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := jobs.Compare(ctx, f.client(), f.Ledger, nil, flying, "a", false, nil); err == nil {
+	if _, err := lookup.Compare(ctx, "a", f.comparison(false)); err == nil {
 		t.Error("no error")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
@@ -45,10 +46,10 @@ func newPriceCache(first pricing.Quoter, ask pricing.Source, now func() time.Tim
 	}
 }
 
-// get returns the current prices, and asks the filing service through f if they are due. It
-// returns errHalted, or the context's error, if no order may be sent either. The old prices are
+// get returns the current prices, and asks the filing service through l if they are due. It
+// returns lookup.ErrHalted, or the context's error, if no order may be sent either. The old prices are
 // used again afterwards, so a price list that stays busy does not stop orders forever.
-func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error) {
+func (t *priceCache) get(ctx context.Context, l *lookup.Lookup) (pricing.Quoter, error) {
 	select {
 	case t.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -58,14 +59,14 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 	if t.ask == nil || t.now().Before(t.due) {
 		return t.quoter, nil
 	}
-	fresh, err := ask(ctx, f, func() (pricing.Quoter, error) { return t.ask(ctx) })
+	fresh, err := lookup.Ask(ctx, l, func() (pricing.Quoter, error) { return t.ask(ctx) })
 	switch {
 	case err == nil:
 		t.quoter, t.failed, t.due = fresh, false, t.now().Add(priceTTL)
 		return t.quoter, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, errHalted):
+	case errors.Is(err, lookup.ErrHalted):
 		return nil, err
 	}
 	if !t.failed {
@@ -76,7 +77,7 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 		t.due = t.due.Add(busy.RetryAfter) // otherwise each retry would stop orders
 	}
 	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
-		return nil, errHalted // recorded in the ledger by the request
+		return nil, lookup.ErrHalted // recorded in the ledger by the request
 	}
 	return t.quoter, nil
 }

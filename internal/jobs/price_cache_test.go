@@ -14,7 +14,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
@@ -28,8 +28,8 @@ func (flat) Quote(*filing.Order, pricing.Facts) pricing.Quote { return pricing.Q
 type priceList struct {
 	*testing.T
 	cache  *priceCache
-	lookup *lookup
-	state  *sendState
+	lookup *lookup.Lookup
+	halted bool
 	log    bytes.Buffer
 	asked  int   // how often the service was asked since the last want
 	now    flat  // what the service answers
@@ -37,11 +37,16 @@ type priceList struct {
 }
 
 func newPriceList(t *testing.T) *priceList {
-	p := &priceList{T: t, state: &sendState{}, now: flat(25_00)}
-	p.lookup = newLookup(nil, nil, 1, unlimited{}, p.state, time.Now)
+	p := &priceList{T: t, now: flat(25_00)}
+	p.lookup = lookup.New(nil, lookup.Config{Concurrency: 1, Gate: p, Now: time.Now})
 	p.cache = newPriceCache(p.now, p.ask, time.Now, slog.New(slog.NewTextHandler(&p.log, nil)))
 	return p
 }
+
+// MayAsk and ObserveLookup make a priceList the gate of its look-ups.
+func (p *priceList) MayAsk() bool { return !p.halted }
+
+func (p *priceList) ObserveLookup(error) {}
 
 // ask is the service, which takes a second.
 func (p *priceList) ask(ctx context.Context) (pricing.Quoter, error) {
@@ -115,11 +120,11 @@ func TestPriceCache(t *testing.T) {
 		},
 		"a halted fleet does not ask, and has no old prices": func(p *priceList) {
 			time.Sleep(priceTTL)
-			p.state.setHalt(time.Now(), ledger.Halted{Reason: filing.HaltKey})
-			if p.fails(p.Context(), errHalted); p.asked != 0 {
+			p.halted = true
+			if p.fails(p.Context(), lookup.ErrHalted); p.asked != 0 {
 				p.Errorf("asked %d times", p.asked)
 			}
-			p.state.setHalt(time.Now(), ledger.Halted{})
+			p.halted = false
 			ctx, cancel := context.WithTimeout(p.Context(), time.Millisecond)
 			defer cancel()
 			p.fails(ctx, context.DeadlineExceeded)
@@ -129,7 +134,7 @@ func TestPriceCache(t *testing.T) {
 		"a busy service gets its pause, then the last prices count": func(p *priceList) {
 			time.Sleep(priceTTL)
 			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
-			p.fails(p.Context(), errHalted)
+			p.fails(p.Context(), lookup.ErrHalted)
 			p.want(p.now, 1, "using the last ones")
 		},
 	} {

@@ -95,13 +95,13 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.state.setHalt(now, halted)
+	p.state.setHalt(halted)
 	limit := window
 	if halted.Reason == filing.HaltFunds && !now.Before(halted.Until) {
 		p.state.admitProbe()
 		limit = 1
 	}
-	hold, blocked := p.state.hold(now)
+	hold, blocked := p.state.hold()
 	p.publishHold(ctx, hold)
 	if blocked {
 		return false, nil
@@ -178,7 +178,7 @@ func (p *pump) hold() Hold {
 		h.Since = now.Add(-down)
 		return h
 	}
-	hold, _ := p.state.hold(now)
+	hold, _ := p.state.hold()
 	return hold
 }
 

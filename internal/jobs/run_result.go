@@ -132,7 +132,7 @@ func (w *Worker) haltResult(halted ledger.Halted, p WaitLimits) RunResult {
 		if away > p.Silence {
 			return RunResult{Reason: QueueDown, Redis: fmt.Errorf("%w: %w", ErrQueueDown, err)}
 		}
-	case w.state.silence(now) > p.Silence:
+	case w.state.silence() > p.Silence:
 		return RunResult{Reason: ServiceDown, Halted: halted}
 	}
 	return RunResult{}

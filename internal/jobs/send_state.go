@@ -16,145 +16,122 @@ const haltTTL = time.Second
 
 // sendState decides whether this process may send requests. It knows the last reading of the
 // fleet halt and the client's breaker of orders. The ledger decides again with every intent, so
-// sendState only avoids intents that would be refused.
+// sendState only avoids intents that would be refused. It is the lookup.Gate of the resolver.
 type sendState struct {
-	// breaker is the breaker of orders. It may be nil.
+	// breaker is the breaker of orders.
 	breaker interface{ BreakerState() filingapi.BreakerState }
+	now     func() time.Time
 
 	mu sync.Mutex
-	// halt is the fleet halt. It blocks every row until blocked.
-	halt    Hold
-	blocked time.Time
-	// ownHold follows from an answer that may not be recorded in the ledger yet.
-	ownHold Hold
-	// failed are the times of the first and the last failed request since the last success.
-	failed struct{ first, last time.Time }
+	// halt is the fleet halt. It blocks every row until blockedUntil.
+	halt         Hold
+	blockedUntil time.Time
+	// firstFailure and lastFailure are the times of failed requests since the last success.
+	firstFailure, lastFailure time.Time
 }
 
 // setHalt records a reading of the fleet halt. It is zero if the fleet is not halted.
-func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
-	until := now.Add(haltTTL)
+func (s *sendState) setHalt(h ledger.Halted) {
+	until := s.now().Add(haltTTL)
 	switch h.Reason {
 	case filing.NoHalt:
 		until = time.Time{}
 	case filing.HaltRate:
 		until = h.Until
 	case filing.HaltKey, filing.HaltRestored, filing.HaltVersion: // until a person ends the halt
-		until = now.Add(time.Hour)
+		until = s.now().Add(time.Hour)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.halt = FleetHold(h)
-	s.blocked = until
+	s.halt, s.blockedUntil = FleetHold(h), until
 }
 
 // admitProbe admits a row as a probe although the fleet is halted for funds.
 func (s *sendState) admitProbe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blocked = time.Time{}
+	s.blockedUntil = time.Time{}
 }
 
 // hold returns why nothing is sent now and whether every row is blocked. A funds halt and an
 // open breaker admit one probe row.
-func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
+func (s *sendState) hold() (h Hold, blocked bool) {
+	now := s.now()
 	s.mu.Lock()
-	halt, ownHold := s.halt, s.ownHold
-	if halt.Reason != HeldForFunds && !now.Before(s.blocked) {
-		halt = Hold{} // it has ended, or the next reading renews it
-	}
-	blocked = now.Before(s.blocked)
+	halt, blocked := s.halt, now.Before(s.blockedUntil)
 	s.mu.Unlock()
-	if blocked {
+	b := s.breaker.BreakerState()
+	switch {
+	case blocked:
 		return halt, true
+	case !b.Since.IsZero():
+		h = newHold(HeldByBreaker, "")
+		h.Since, h.Until = b.Since, b.Until
+		return h, now.Before(b.Until)
+	case halt.Reason == HeldForFunds:
+		return halt, false
 	}
-	if now.Before(ownHold.Until) {
-		return ownHold, true
-	}
-	if s.breaker != nil {
-		if b := s.breaker.BreakerState(); !b.Since.IsZero() {
-			h = newHold(HeldByBreaker, "")
-			h.Since, h.Until = b.Since, b.Until
-			return h, now.Before(b.Until)
-		}
-	}
-	return halt, false
+	return Hold{}, false // a halt has ended, or the next reading renews it
 }
 
 // mayOrder reports whether an order may be sent.
-func (s *sendState) mayOrder(now time.Time) bool {
-	_, blocked := s.hold(now)
+func (s *sendState) mayOrder() bool {
+	_, blocked := s.hold()
 	return !blocked
 }
 
-// mayAsk reports whether a look-up may be sent. Look-ups go on if only orders fail.
-func (s *sendState) mayAsk(now time.Time) bool {
-	h, blocked := s.hold(now)
-	return !blocked || h.Reason == HeldByBreaker && s.breaker.BreakerState().OrdersOnly
+// MayAsk reports whether a look-up may be sent. Look-ups go on if only orders fail.
+func (s *sendState) MayAsk() bool {
+	h, blocked := s.hold()
+	return !blocked || (h.Reason == HeldByBreaker && s.breaker.BreakerState().OrdersOnly)
 }
 
 // observeOrder records whether an order was answered.
-func (s *sendState) observeOrder(now time.Time, kind filing.AnswerKind) {
+func (s *sendState) observeOrder(kind filing.AnswerKind) {
 	switch kind {
 	case filing.NotSent, filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
-		s.recordFailure(now)
+		s.observe(false)
 	case filing.Accepted, filing.HasItem, filing.Refused, filing.NoFunds, filing.KeyRefused:
-		s.recordAnswer()
+		s.observe(true)
 	}
 }
 
-// observeLookup records whether a look-up was answered. A refused key and a request to wait
-// stop this process at once. The caller records them in the ledger for the fleet.
-func (s *sendState) observeLookup(now time.Time, err error) {
+// ObserveLookup records whether a look-up was answered.
+func (s *sendState) ObserveLookup(err error) {
 	switch {
-	case errors.Is(err, filingapi.ErrKeyRefused):
-		s.recordFailure(now)
-		s.setReported(HeldForKey, now)
-	case errors.Is(err, filingapi.ErrBusy):
-		s.recordFailure(now)
-		s.setReported(HeldForRate, now)
-	case errors.Is(err, filingapi.ErrUnavailable):
-		s.recordFailure(now)
+	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy),
+		errors.Is(err, filingapi.ErrUnavailable):
+		s.observe(false)
 	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused),
 		errors.Is(err, filingapi.ErrConflict):
-		s.recordAnswer()
+		s.observe(true)
 	}
 }
 
-func (s *sendState) setReported(reason HoldReason, now time.Time) {
+func (s *sendState) observe(answered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ownHold = newHold(reason, "")
-	s.ownHold.Since, s.ownHold.Until = now, now.Add(haltTTL)
-}
-
-func (s *sendState) recordFailure(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed.first.IsZero() {
-		s.failed.first = now
+	s.lastFailure = s.now()
+	switch {
+	case answered:
+		s.firstFailure = time.Time{}
+	case s.firstFailure.IsZero():
+		s.firstFailure = s.lastFailure
 	}
-	s.failed.last = now
-}
-
-func (s *sendState) recordAnswer() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed.first = time.Time{}
 }
 
 // silence returns for how long requests have failed: from the first failed request to the last
 // one or, while the breaker is open, to now. A process that sends no requests, because of a slow
 // throttle, queue or ledger, knows nothing about the service.
-func (s *sendState) silence(now time.Time) time.Duration {
-	h, _ := s.hold(now)
+func (s *sendState) silence() time.Duration {
+	h, _ := s.hold()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.failed.first.IsZero():
+	case s.firstFailure.IsZero():
 		return 0
 	case h.Reason == HeldByBreaker:
-		return now.Sub(s.failed.first)
+		return s.now().Sub(s.firstFailure)
 	}
-	return s.failed.last.Sub(s.failed.first)
+	return s.lastFailure.Sub(s.firstFailure)
 }

@@ -75,7 +75,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
 				if row.Creating {
-					return uncertainCreation(a)
+					return creationMessage(a)
 				}
 				return messageFor(a, s, nil)
 			},

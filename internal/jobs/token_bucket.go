@@ -6,13 +6,29 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 )
+
+// Throttle returns a throttle of perSecond requests a second for all processes that share the
+// queue's Redis or, with the in-process queue, the data folder dir. It returns nil if perSecond
+// is 0.
+func (q *Queue) Throttle(perSecond float64, dir string) *lookup.Throttle {
+	switch {
+	case perSecond == 0:
+		return nil
+	case q.embedded != nil:
+		return lookup.NewThrottle(perSecond, &fileBucket{lock: flock.New(filepath.Join(dir, "pace"))})
+	}
+	return lookup.NewThrottle(perSecond, &redisBucket{redis: q.redis})
+}
 
 // redisBucket is the token bucket of a fleet.
 type redisBucket struct{ redis *redis.Client }
@@ -38,8 +54,8 @@ return math.ceil(free - now)
 
 const bucketKey = "bulkfiling:pace"
 
-func (t *redisBucket) reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
-	first, err := reserveScript.Run(ctx, t.redis, []string{bucketKey}, fmt.Sprintf("%.3f", float64(interval)/1e3),
+func (b *redisBucket) Reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
+	first, err := reserveScript.Run(ctx, b.redis, []string{bucketKey}, fmt.Sprintf("%.3f", float64(interval)/1e3),
 		wanted, burst).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("reserve tokens in Redis: %w", err)
@@ -51,12 +67,12 @@ func (t *redisBucket) reserve(ctx context.Context, interval time.Duration, wante
 // the time of the next free token.
 type fileBucket struct{ lock *flock.Flock }
 
-func (t *fileBucket) reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
-	if _, err := t.lock.TryLockContext(ctx, time.Millisecond); err != nil {
+func (b *fileBucket) Reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
+	if _, err := b.lock.TryLockContext(ctx, time.Millisecond); err != nil {
 		return 0, fmt.Errorf("reserve tokens: %w", err)
 	}
-	defer t.lock.Unlock()
-	path := t.lock.Path() + ".next"
+	defer b.lock.Unlock()
+	path := b.lock.Path() + ".next"
 	content, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("reserve tokens: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	// Concurrency is the number of orders in flight, and of look-ups in flight.
 	Concurrency int
 	// Throttle spaces out all requests. There is no limit if it is nil.
-	Throttle Throttle
+	Throttle *lookup.Throttle
 	// Batch limits the worker to one batch. It places the rows of all batches if Batch is empty.
 	Batch string
 	// DrainTimeout is how long Stop waits for in-flight requests, 8 seconds by default. It must
@@ -73,13 +74,12 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		c.Now = c.Ledger.Now
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	c.Throttle = orUnlimited(c.Throttle)
 	w := &Worker{
 		ledger:       c.Ledger,
 		queue:        c.Queue,
 		now:          c.Now,
 		log:          c.Log,
-		state:        &sendState{breaker: c.Service},
+		state:        &sendState{breaker: c.Service, now: c.Now},
 		failures:     &failureLog{log: c.Log},
 		drainTimeout: cmp.Or(c.DrainTimeout, 8*time.Second),
 	}
@@ -105,8 +105,14 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		log:      c.Log,
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
-		warn:     c.Unrecorded,
-		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
+		resolver: lookup.NewResolver(c.Service, lookup.Config{
+			Ledger:      c.Ledger,
+			Concurrency: c.Concurrency,
+			Throttle:    c.Throttle,
+			Gate:        w.state,
+			Now:         c.Now,
+		}),
+		onUnrecorded: c.Unrecorded,
 	}
 	sweeper := &sweeper{ledger: c.Ledger, queue: c.Queue, failures: w.failures, log: c.Log}
 	if err := sweeper.sweep(w.ctx); err != nil {
@@ -141,8 +147,8 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 // slow throttle, the requests of two seconds suffice.
 func (c *Config) handlers() int {
 	n := max(4, 8*c.Concurrency/chunkRows)
-	if t, ok := c.Throttle.(interface{ PerSecond() float64 }); ok {
-		n = min(n, max(1, int(2*t.PerSecond()/chunkRows)))
+	if rate := c.Throttle.PerSecond(); rate > 0 {
+		n = min(n, max(1, int(2*rate/chunkRows)))
 	}
 	return n
 }
@@ -166,9 +172,7 @@ func (w *Worker) Stop() {
 	case <-late:
 	}
 	for _, u := range w.Unrecorded() {
-		w.log.Error("answer not recorded", "batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row,
-			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", orderIDs(u.Outcome.Answer.Items),
-			"company", u.Outcome.Answer.CompanyID)
+		w.log.Error("answer not recorded", u.attributes()...)
 	}
 }
 
@@ -200,7 +204,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	defer context.AfterFunc(taskCtx, cancel)()
 	rows, err := w.ledger.ReadyRows(ctx, ids)
 	if err == nil && len(rows) > 0 {
-		err = w.placer.resolver.loadKnown(ctx, rows)
+		err = w.placer.resolver.Load(ctx, rows)
 	}
 	if err != nil {
 		w.failures.report(w.ctx, "load rows", err)
@@ -210,7 +214,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	defer placing.Wait()
 	batches := make(map[string]ledger.Batch)
 	for _, row := range rows {
-		if ctx.Err() != nil || !w.state.mayOrder(w.now()) {
+		if ctx.Err() != nil || !w.state.mayOrder() {
 			break
 		}
 		b, known := batches[row.Batch]

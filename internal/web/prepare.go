@@ -17,8 +17,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -400,10 +400,10 @@ func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *prepar
 
 // cachedRecords caches the filing service's records. Only real requests wait for the throttle.
 type cachedRecords struct {
-	jobs.Records
+	lookup.Records
 
 	// throttle is nil if requests are unlimited.
-	throttle  jobs.Throttle
+	throttle  *lookup.Throttle
 	companies *cache.Cache[string, companyAnswer]
 }
 
@@ -419,7 +419,7 @@ func (r *cachedRecords) Company(ctx context.Context, ref string) (filing.Company
 	if known, ok := r.companies.Peek(ref); ok {
 		return known.company, known.err
 	}
-	if err := r.wait(ctx); err != nil {
+	if err := r.throttle.Wait(ctx); err != nil {
 		return filing.Company{}, err
 	}
 	a, err := r.companies.Get(ctx, ref, func(ctx context.Context) (companyAnswer, error) {
@@ -437,17 +437,10 @@ func (r *cachedRecords) Company(ctx context.Context, ref string) (filing.Company
 
 // User returns the record of a user.
 func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, error) {
-	if err := r.wait(ctx); err != nil {
+	if err := r.throttle.Wait(ctx); err != nil {
 		return filing.User{}, err
 	}
 	return r.Records.User(ctx, ref)
-}
-
-func (r *cachedRecords) wait(ctx context.Context) error {
-	if r.throttle == nil {
-		return nil
-	}
-	return r.throttle.Wait(ctx)
 }
 
 // readUpload calls read with the content and the options of an upload. It waits until a spreadsheet

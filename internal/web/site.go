@@ -13,8 +13,8 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -30,7 +30,7 @@ type Config struct {
 	Ask     pricing.Source
 	Seasons *schedule.Scheduler
 	// Throttle limits look-ups. Look-ups are unlimited if it is nil.
-	Throttle jobs.Throttle
+	Throttle *lookup.Throttle
 	// Concurrency is the maximum number of concurrent look-ups.
 	Concurrency int
 	// Depth returns the number of queued tasks by asynq's states. It is nil if no queue is

@@ -1,0 +1,261 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+)
+
+// HeldBack is a row that is not sent because of its company's record.
+type HeldBack struct {
+	Row int
+	// Column is the column of the sheet, from 0. It is -1 if the sheet lacks the column.
+	Column     int
+	Difference filing.Difference
+}
+
+// Review is the result of comparing the rows of a batch.
+type Review struct {
+	HeldBack []HeldBack
+	// Accepted is the number of rows whose name was accepted as the filing service has it.
+	Accepted int
+	// Released is the number of rows that an earlier comparison held back and that are ready now.
+	Released int
+}
+
+// Comparison configures Compare.
+type Comparison struct {
+	Config
+	Records Records
+	// Accept reports whether a person accepts the names that the filing service has.
+	Accept bool
+	// Progress receives the number of rows that are looked up. It may be nil.
+	Progress func(done, total int)
+}
+
+// Compare looks up the companies and users of the rows of a batch that may still be sent. It
+// compares the rows with the records of their companies, and with the names that were bought or
+// looked up here. It only reads from the filing service, because the batch is not approved yet.
+// A Resolver creates missing users and completes companies later. A row that names another
+// company than its Company ID is held back, unless a person accepts the names of the filing
+// service. Rows that an earlier comparison held back are compared again.
+func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
+	b, err := o.Ledger.Batch(ctx, batch)
+	if err != nil {
+		return Review{}, err
+	}
+	counts, err := o.Ledger.Counts(ctx, batch)
+	if err != nil {
+		return Review{}, err
+	}
+	c := &comparison{
+		Comparison: o,
+		batch:      b,
+		lookup:     New(o.Records, o.Config),
+		total:      counts[filing.Ready],
+		asked:      make(map[string]bool),
+		nearNames:  nearNames{ledger: o.Ledger, batch: b.ID},
+	}
+	for _, step := range []func(context.Context, []ledger.Row) error{c.lookUpPage, c.comparePage} {
+		for page, err := range o.Ledger.RowPages(ctx, batch, mayBeCompared) {
+			if err == nil {
+				err = step(ctx, page)
+			}
+			if err != nil {
+				return c.review, err
+			}
+		}
+	}
+	return c.review, nil
+}
+
+// mayBeCompared reports whether a row may still be sent and was not sent before.
+func mayBeCompared(r *ledger.Row) bool {
+	return (r.Result == filing.Ready && !r.Uncertain) || r.HeldBack()
+}
+
+type comparison struct {
+	Comparison
+	batch  ledger.Batch
+	lookup *Lookup
+	// done and total are the numbers of rows that are looked up and to look up.
+	done, total int
+	// asked has the references that were looked up, so that a failed look-up is not repeated.
+	asked     map[string]bool
+	nearNames nearNames
+	review    Review
+}
+
+// lookUpPage looks up the users and companies of a page of rows that were not looked up for the
+// batch yet.
+func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row) error {
+	l := c.lookup
+	if err := l.Load(ctx, page); err != nil {
+		return err
+	}
+	requests, _, err := l.Identify(ctx, page)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(l.Concurrency)
+	for _, r := range requests {
+		if c.Progress != nil {
+			c.Progress(c.done, c.total)
+		}
+		c.done++
+		user, company := r.User.Ref(), r.Company.Ref
+		if _, known := l.knownUser(user); !known && r.User.ID == "" && c.askOnce("user "+user) {
+			g.Go(func() error {
+				u, err := l.askForUser(ctx, r.User.Email)
+				if err == nil {
+					err = l.keepUser(ctx, user, u)
+				}
+				return ignoreRowError(err)
+			})
+		}
+		known, found := l.cached(companyKey{c.batch.ID, company})
+		if r.Order.Formation == nil && company != "" && (!found || !isUsable(r, known.Company)) &&
+			c.askOnce("company "+company) {
+			g.Go(func() error {
+				_, err := l.Company(ctx, c.batch.ID, r)
+				return ignoreRowError(err)
+			})
+		}
+	}
+	return g.Wait()
+}
+
+func (c *comparison) askOnce(what string) bool {
+	first := !c.asked[what]
+	c.asked[what] = true
+	return first
+}
+
+// comparePage compares a page of rows and records the changes.
+func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
+	requests, _, err := c.lookup.Identify(ctx, page)
+	if err != nil {
+		return err
+	}
+	names := make(map[filing.Key]filing.Company)
+	var changed []ledger.Reviewed
+	for i := range page {
+		row, r := &page[i], requests[i]
+		known, _ := c.lookup.cached(companyKey{c.batch.ID, r.Company.Ref})
+		record := known.Company
+		collectNames(names, r, record)
+		differences := r.Differences(record)
+		var accepted *filing.Request
+		if c.Accept && slices.ContainsFunc(differences,
+			func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {
+			request, named := *row.Request, *r
+			request.Company.Confirmed, named.Company.Confirmed = record.LegalName, record.LegalName
+			differences, accepted = named.Differences(record), &request
+			c.review.Accepted++
+		}
+		if r.Order.Formation != nil || r.CreatesCompany() {
+			near, err := c.nearNames.differences(ctx, row)
+			if err != nil {
+				return err
+			}
+			differences = append(differences, near...)
+		}
+		c.nearNames.add(row)
+		m := Mismatch{Differences: differences}
+		reviewed := m.Review(c.batch, row)
+		reviewed.Request = accepted
+		if d := m.blocking(); d != nil {
+			c.review.HeldBack = append(c.review.HeldBack,
+				HeldBack{row.Number, slices.Index(c.batch.Fields, d.Column.Field), *d})
+		} else if row.Result == filing.Invalid {
+			c.review.Released++
+		}
+		if len(differences) > 0 || slices.ContainsFunc(row.Faults, isRecordFault) || row.Result != reviewed.Result {
+			changed = append(changed, reviewed)
+		}
+	}
+	if err := c.Ledger.Companies().RememberNames(ctx, names); err != nil {
+		return err
+	}
+	return c.Ledger.KeepReview(ctx, c.batch.ID, changed)
+}
+
+// collectNames collects the names by which rows without a Company ID refer to a company: its legal
+// name, and the name of a row if a person confirmed it.
+func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company) {
+	if record.ID == "" || record.LegalName == "" || record.FormationState == "" {
+		return
+	}
+	key := func(name string) filing.Key {
+		return filing.NewCompany{LegalName: name, FormationState: record.FormationState}.Key()
+	}
+	names[key(record.LegalName)] = record
+	confirmed := slices.ContainsFunc(r.Differences(record),
+		func(d filing.Difference) bool { return d.Rule == filing.ConfirmedNameRule })
+	if _, taken := names[key(r.LegalName())]; confirmed && !taken {
+		names[key(r.LegalName())] = record
+	}
+}
+
+// Mismatch is the error of a row that names another company than its Company ID.
+type Mismatch struct {
+	// Record is the company with the Company ID.
+	Record      filing.Company
+	Differences []filing.Difference
+}
+
+func (m *Mismatch) Error() string { return m.blocking().Message }
+
+// blocking returns the first difference because of which the row is not sent. It is nil if all
+// are warnings.
+func (m *Mismatch) blocking() *filing.Difference {
+	at := slices.IndexFunc(m.Differences, func(d filing.Difference) bool { return !d.Warning })
+	if at < 0 {
+		return nil
+	}
+	return &m.Differences[at]
+}
+
+// CheckRecord compares a row with the record of its company. It returns a *Mismatch if they are
+// different companies.
+func CheckRecord(r *filing.Request, record filing.Company) error {
+	m := &Mismatch{record, r.Differences(record)}
+	if m.blocking() == nil {
+		return nil
+	}
+	return m
+}
+
+// Review returns the row with its differences as faults, in place of those of an earlier review.
+// The row is Invalid if one of them blocks it.
+func (m *Mismatch) Review(b ledger.Batch, row *ledger.Row) ledger.Reviewed {
+	reviewed := ledger.Reviewed{
+		Row:    row.ID,
+		Result: filing.Ready,
+		Faults: slices.DeleteFunc(slices.Clone(row.Faults), isRecordFault),
+	}
+	for _, d := range m.Differences {
+		fault := ledger.Fault{
+			Column:  slices.Index(b.Fields, d.Column.Field),
+			Rule:    d.Rule,
+			Message: d.Message,
+			Warning: d.Warning,
+		}
+		if fault.Column < 0 {
+			fault.Header = d.Column.Header
+		}
+		reviewed.Faults = append(reviewed.Faults, fault)
+	}
+	if d := m.blocking(); d != nil {
+		reviewed.Result, reviewed.Message = filing.Invalid, d.Message
+	}
+	return reviewed
+}
+
+func isRecordFault(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) }
