@@ -48,8 +48,7 @@ func (r *Request) checkFormation(vs *violations) {
 	c.check(vs, path)
 	if len(c.Officers) == 0 {
 		vs.add("officer.required", path+"officers", "",
-			"officers are missing: enter at least one in the Officer 1 columns, or on a sheet named Officers under "+
-				"the company's legal name")
+			"officers are missing: enter at least one in the Officer 1 columns")
 	} else {
 		checkOfficers(vs, path, c.EntityType, c.Officers)
 	}

@@ -31,9 +31,6 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	if err := im.Each(ctx, c.write); err != nil {
 		return err
 	}
-	if err := c.writeOfficers(book); err != nil {
-		return err
-	}
 	if c.problems == 0 {
 		return nil
 	}
@@ -47,52 +44,6 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	return book.Save()
 }
 
-// writeOfficers writes the sheet of officers, so that the workbook can be uploaded again.
-func (c *checked) writeOfficers(book *sheet.Workbook) error {
-	list := c.im.officers
-	if list == nil {
-		return nil
-	}
-	for _, p := range c.im.orphans() {
-		c.problems++
-		c.officers[p.Cell] = append(c.officers[p.Cell], p)
-	}
-	s, err := book.Sheet(list.sheet, sheet.SheetOptions{HeaderRows: list.header})
-	if err != nil {
-		return err
-	}
-	// width is the width of the header.
-	width := 0
-	for _, b := range list.columns {
-		width = max(width, b.index+1)
-	}
-	for _, row := range list.rows {
-		if err := skipTo(s, row.Number); err != nil {
-			return err
-		}
-		shown := list.masked(row.Cells)
-		var cells []sheet.OutCell
-		for i := range max(len(row.Cells), width) {
-			var cell sheet.Cell
-			if i < len(shown) {
-				cell = shown[i]
-			}
-			out := sheet.CopyOf(cell)
-			if row.Number == list.header {
-				out = out.WithStyle(sheet.StyleHeader)
-			}
-			for _, p := range c.officers[sheet.CellName(i, row.Number)] {
-				mark(&out, &p)
-			}
-			cells = append(cells, out)
-		}
-		if err := s.Row(cells...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checked is the workbook that WriteChecked writes.
 type checked struct {
 	im    *Import
@@ -103,13 +54,11 @@ type checked struct {
 	added    bool
 	cells    []sheet.OutCell
 	problems int
-	// officers has the problems in the sheet of officers by cell.
-	officers map[string][]Problem
 	beside   []ledger.RowRemark
 }
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
-	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
+	c := &checked{im: im, message: len(im.layout.headings), added: true}
 	if im.messageColumn >= 0 && im.rowColumn == im.messageColumn+1 {
 		// The column of an earlier check is overwritten.
 		c.message, c.added = im.layout.headings[im.messageColumn].index, false
@@ -233,9 +182,6 @@ func (c *checked) write(r *Row) error {
 		// A skipped row has its reason already.
 		if p.Severity == Warning && r.Result != filing.Skipped {
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
-		}
-		if list := c.im.officers; list != nil && p.Sheet == list.sheet {
-			c.officers[p.Cell] = append(c.officers[p.Cell], *p)
 		}
 		if p.ColumnIndex >= 0 && p.ColumnIndex < len(c.cells) {
 			mark(&c.cells[p.ColumnIndex], p)

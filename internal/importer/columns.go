@@ -532,7 +532,7 @@ var columns = slices.Concat([]column{
 		"yes where that person is foreign and has no SSN.", "no", "Foreign Responsible Party"),
 }, officerColumns())
 
-// maxOfficers is how many officers fit in a row. A sheet of officers has no limit.
+// maxOfficers is how many officers fit in a row.
 const maxOfficers = 25
 
 // The columns of one officer, in order.
@@ -557,7 +557,7 @@ func officerColumn(n int, part columnID) columnID {
 	return firstOfficer + columnID(n)*officerColumnCount + part
 }
 
-// officerParts are the columns of an officer in a sheet of officers. Their headers have no number.
+// officerParts are the columns of an officer, without the number.
 var officerParts = []column{
 	officerType: func() column {
 		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.",

@@ -6,7 +6,7 @@
 //
 // A sheet has one main product. A row can order other products with it by a yes in their columns.
 // Cells that only some rows need (a supplied agent, an EIN, officers, a company to create) form a
-// part and are read only in those rows. Officers may be listed on a second sheet, see officers.go.
+// part and are read only in those rows.
 //
 // [SurveyReader] shows how a file is understood. Options.Map sets the meaning of a column.
 // Options.Edits replace cells without a change of the file. The edits apply wherever cells are
@@ -16,7 +16,6 @@
 // bytes a row to find rows with the same order.
 //
 // This package generates the sheets in templates/ and samples/, and a test compares them.
-// to them.
 package importer
 
 //go:generate go test -run ^TestGenerated$ . -update

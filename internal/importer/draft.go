@@ -26,11 +26,13 @@ const (
 //
 // A Draft must not be used concurrently. The caller must close it.
 type Draft struct {
-	// DraftSheet is the sheet that is read.
-	DraftSheet
-
-	// officers is nil if the file has no sheet of officers.
-	officers *DraftSheet
+	// base are the rows below the header without edits.
+	base []sheet.Row
+	// rows are the rows of base with the edits.
+	rows    []DraftRow
+	columns []DraftColumn
+	// overlay is nil if there are no edits.
+	overlay *overlay
 	// options are the options without edits.
 	options Options
 	file    *sheet.File
@@ -48,21 +50,6 @@ type Draft struct {
 	// refused are the reasons why rows were refused before, by their number in that batch.
 	refused map[int]string
 	size    int64
-}
-
-// DraftSheet is one of the two sheets of a Draft, with the filings or with the officers. It is
-// valid until the Draft changes.
-type DraftSheet struct {
-	name string
-	// base are the rows below the header without edits.
-	base []sheet.Row
-	// rows are the rows of base with the edits.
-	rows    []DraftRow
-	columns []DraftColumn
-	// overlay is nil if there are no edits.
-	overlay *overlay
-	mask    func([]sheet.Cell) []sheet.Cell
-	find    func(header string) (column int)
 }
 
 // DraftRow is a row of a Draft.
@@ -124,20 +111,14 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 // Close closes the file.
 func (d *Draft) Close() error { return d.file.Close() }
 
-// load reads the sheets of an Import, unless d has read them, and checks all rows.
+// load reads the sheet of an Import, unless d has read it, and checks all rows.
 func (d *Draft) load(im *Import) error {
 	whole, err := d.rowsOf(im, im.sheet)
 	if err != nil {
 		return err
 	}
 	d.im, d.checker = im, im.newChecker()
-	d.DraftSheet = DraftSheet{
-		name:    im.sheet,
-		base:    below(whole, im.layout.row),
-		overlay: im.edits.of(im.sheet),
-		mask:    im.masked,
-		find:    im.draftColumnOf,
-	}
+	d.base, d.overlay = below(whole, im.layout.row), im.edits.of(im.sheet)
 	if d.overlay != nil {
 		for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
 			if row > im.layout.row && d.indexOf(row) < 0 {
@@ -148,22 +129,6 @@ func (d *Draft) load(im *Import) error {
 	d.columns = im.draftColumns()
 	d.overlay.markAdded(d.columns)
 	d.checker.suggests = true
-	d.officers = nil
-	if list := im.officers; list != nil {
-		whole, err := d.rowsOf(im, list.sheet)
-		if err != nil {
-			return err
-		}
-		d.officers = &DraftSheet{
-			name:    list.sheet,
-			base:    below(whole, list.header),
-			columns: list.draftColumns(),
-			overlay: im.edits.of(list.sheet),
-			mask:    list.masked,
-			find:    list.draftColumnOf,
-		}
-		d.officers.overlay.markAdded(d.officers.columns)
-	}
 	return d.checkAll()
 }
 
@@ -214,43 +179,25 @@ func (d *Draft) Edits() []Edit { return d.edits }
 // Excluded returns the present exclusions.
 func (d *Draft) Excluded() Exclusions { return d.excluded }
 
-// Sheets lists the sheet of filings, and the sheet of officers if the file has one.
-func (d *Draft) Sheets() []*DraftSheet {
-	if d.officers == nil {
-		return []*DraftSheet{&d.DraftSheet}
-	}
-	return []*DraftSheet{&d.DraftSheet, d.officers}
-}
-
-// On returns the sheet with a name, or nil if Sheets does not have it.
-func (d *Draft) On(name string) *DraftSheet {
-	for _, s := range d.Sheets() {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}
-
 // Sheet returns the name of the sheet. It is empty for a CSV.
-func (s *DraftSheet) Sheet() string { return s.name }
+func (d *Draft) Sheet() string { return d.im.sheet }
 
 // Len returns the number of rows, including the rows that the edits made blank.
-func (s *DraftSheet) Len() int { return len(s.rows) }
+func (d *Draft) Len() int { return len(d.rows) }
 
 // At returns a row by its index.
-func (s *DraftSheet) At(i int) *DraftRow { return &s.rows[i] }
+func (d *Draft) At(i int) *DraftRow { return &d.rows[i] }
 
 // Find returns a row by its number, or nil.
-func (s *DraftSheet) Find(number int) *DraftRow {
-	if i := s.indexOf(number); i >= 0 {
-		return &s.rows[i]
+func (d *Draft) Find(number int) *DraftRow {
+	if i := d.indexOf(number); i >= 0 {
+		return &d.rows[i]
 	}
 	return nil
 }
 
-func (s *DraftSheet) indexOf(number int) int {
-	i, found := slices.BinarySearchFunc(s.base, number, func(r sheet.Row, number int) int { return r.Number - number })
+func (d *Draft) indexOf(number int) int {
+	i, found := slices.BinarySearchFunc(d.base, number, func(r sheet.Row, number int) int { return r.Number - number })
 	if !found {
 		return -1
 	}
@@ -258,37 +205,51 @@ func (s *DraftSheet) indexOf(number int) int {
 }
 
 // Columns lists the columns.
-func (s *DraftSheet) Columns() []DraftColumn { return s.columns }
+func (d *Draft) Columns() []DraftColumn { return d.columns }
 
 // Masked returns the cells of a row without Social Security numbers.
-func (s *DraftSheet) Masked(r *DraftRow) []sheet.Cell { return s.mask(r.Cells) }
+func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.masked(r.Cells) }
 
 // FileText returns the text of a cell without the edits. It is empty in a column that the edits
 // added.
-func (s *DraftSheet) FileText(row, column int) string {
-	i := s.indexOf(row)
+func (d *Draft) FileText(row, column int) string {
+	i := d.indexOf(row)
 	if i < 0 || column < 0 {
 		return ""
 	}
-	if o := s.overlay; o != nil && len(o.added) > 0 && column >= o.width {
+	if o := d.overlay; o != nil && len(o.added) > 0 && column >= o.width {
 		if column < o.width+len(o.added) {
 			return ""
 		}
 		column -= len(o.added)
 	}
-	if cells := s.base[i].Cells; column < len(cells) {
+	if cells := d.base[i].Cells; column < len(cells) {
 		return cells[column].Text
 	}
 	return ""
 }
 
 // ColumnOf returns the index of a column of ours by its name, or -1 if the sheet does not have it.
-func (s *DraftSheet) ColumnOf(header string) int { return s.find(header) }
+func (d *Draft) ColumnOf(header string) int {
+	w, ok := wordings[filing.FoldName(header)]
+	if !ok {
+		return -1
+	}
+	if b := d.im.mapping.binding(w.column); b != nil {
+		return b.index
+	}
+	if o := d.overlay; o != nil {
+		if at := slices.Index(o.added, columns[w.column].header); at >= 0 {
+			return o.width + at
+		}
+	}
+	return -1
+}
 
 // edited returns a row with the edits, and reports whether they made it blank.
-func (s *DraftSheet) edited(i int) (row sheet.Row, blank bool) {
-	row = s.base[i]
-	return row, s.overlay != nil && !s.overlay.apply(&row)
+func (d *Draft) edited(i int) (row sheet.Row, blank bool) {
+	row = d.base[i]
+	return row, d.overlay != nil && !d.overlay.apply(&row)
 }
 
 // markAdded marks the columns that the edits added.
@@ -318,23 +279,6 @@ func (im *Import) draftColumns() []DraftColumn {
 	return all
 }
 
-// draftColumnOf is ColumnOf for the sheet of filings.
-func (im *Import) draftColumnOf(header string) int {
-	w, ok := wordings[filing.FoldName(header)]
-	if !ok {
-		return -1
-	}
-	if b := im.mapping.binding(w.column); b != nil {
-		return b.index
-	}
-	if o := im.edits.of(im.sheet); o != nil {
-		if at := slices.Index(o.added, columns[w.column].header); at >= 0 {
-			return o.width + at
-		}
-	}
-	return -1
-}
-
 // Set replaces the edits and exclusions. After an error nothing has changed.
 func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	o := d.options
@@ -360,7 +304,7 @@ func (d *Draft) checkRow(i int) {
 	if r.Blank = blank; blank {
 		r.skip("The row is blank")
 	}
-	r.Excluded = d.excluded.By(d.name, r.Number) != ""
+	r.Excluded = d.excluded.By(d.im.sheet, r.Number) != ""
 	r.Name, r.Ref, r.ServiceName, r.NameDiffers = d.im.mapping.textIn(r.Cells, legalName), "", "", false
 	if r.Read != nil {
 		r.Ref = r.Read.Company.Ref
@@ -453,57 +397,7 @@ func (d *Draft) checkAll() error {
 		d.finishRow(&d.rows[i])
 	}
 	final.note()
-	if d.officers != nil {
-		d.listOfficers()
-	}
 	return nil
-}
-
-// listOfficers lists the rows of the sheet of officers with their problems. The rows that name the
-// officers have found the problems.
-func (d *Draft) listOfficers() {
-	// problems has the problems by row.
-	problems := make(map[int][]Problem)
-	add := func(p Problem) {
-		if p.Sheet != d.officers.name {
-			return
-		}
-		p.ColumnIndex = -1
-		if p.elsewhere != nil {
-			p.ColumnIndex = p.elsewhere.Column
-		}
-		// Rows may share an officer, whose problem is then found more than once.
-		if !slices.ContainsFunc(problems[p.Row], func(o Problem) bool {
-			return o.ColumnIndex == p.ColumnIndex && o.Column == p.Column && o.Message == p.Message
-		}) {
-			problems[p.Row] = append(problems[p.Row], p)
-		}
-	}
-	for i := range d.rows {
-		for _, p := range d.rows[i].Problems {
-			add(p)
-		}
-	}
-	for _, p := range d.im.orphans() {
-		add(p)
-	}
-	s := d.officers
-	s.rows = make([]DraftRow, len(s.base))
-	for i := range s.rows {
-		r := &s.rows[i]
-		row, blank := s.edited(i)
-		r.Number, r.Cells, r.Result, r.Problems = row.Number, row.Cells, filing.Ready, problems[row.Number]
-		slices.SortStableFunc(r.Problems, byColumn)
-		if at := d.im.officers.company; at < len(row.Cells) {
-			r.Name = row.Cells[at].Text
-		}
-		if wrong := slices.IndexFunc(r.Problems, func(p Problem) bool { return p.Severity == Error }); wrong >= 0 {
-			r.Result, r.Message = filing.Invalid, r.Problems[wrong].Message
-		}
-		if r.Blank = blank; blank {
-			r.skip("The row is blank")
-		}
-	}
 }
 
 // SetRecords adds the filing service's records of companies by their reference in the sheet, and
@@ -540,9 +434,9 @@ func (d *Draft) Refs() []string {
 }
 
 // Tally counts the rows by result. warned counts the rows with a warning and without an error.
-func (s *DraftSheet) Tally() (t Tally, warned int) {
-	for i := range s.rows {
-		r := &s.rows[i]
+func (d *Draft) Tally() (t Tally, warned int) {
+	for i := range d.rows {
+		r := &d.rows[i]
 		t.add(r.Result)
 		warned += oneIf(r.Warned())
 	}

@@ -45,15 +45,7 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 		}
 		return nil
 	})
-	if err != nil {
-		return t, err
-	}
-	for _, p := range im.orphans() {
-		if err := fn(p); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
+	return t, err
 }
 
 // Each calls fn with every row below the header that is not blank, in the order of the sheet. A row

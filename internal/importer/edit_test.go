@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -145,98 +144,6 @@ func TestEditsOfSheets(t *testing.T) {
 		Edits: []Edit{{Row: 2, Column: 3, Text: "2026"}},
 	}); r.result != filing.Ready || r.request.Company.Ref != "comp_2" {
 		t.Errorf("%+v", r)
-	}
-}
-
-// The sheet of officers is corrected like any other, and gets columns that it lacks.
-func TestEditsOfOfficers(t *testing.T) {
-	book := workbook(t,
-		tab{name: "June", rows: [][]sheet.OutCell{
-			texts("Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
-				"Principal City", "Principal State", "Order Registered Agent"),
-			texts("Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"),
-		}},
-		tab{name: "Officers", rows: [][]sheet.OutCell{
-			texts("Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"),
-			texts("Acme L.L.C.", "Ana", "Silva", "Boss", "12 Market Street", "Wilmington", "DE", "19801"),
-		}})
-	problems := func(edits ...Edit) (where []string) {
-		im := opened(t, book, Options{Edits: edits})
-		if _, err := im.Check(t.Context(), func(p Problem) error {
-			where = append(where, p.Sheet+"!"+p.Cell+" "+p.Rule)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		marked := filepath.Join(t.TempDir(), "marked.xlsx")
-		if err := im.WriteChecked(t.Context(), marked); err != nil {
-			t.Fatal(err)
-		}
-		if where == nil {
-			return nil
-		}
-		var again []string
-		if _, err := opened(t, marked, Options{Product: filing.Formation}).Check(t.Context(), func(p Problem) error {
-			again = append(again, p.Sheet+"!"+p.Cell+" "+p.Rule)
-			return nil
-		}); err != nil || !slices.Equal(where, again) {
-			t.Errorf("the marked workbook says %q, not %q (%v)", again, where, err)
-		}
-		return where
-	}
-	fix := func(row, column int, header, text string) Edit {
-		return Edit{Sheet: "Officers", Row: row, Column: column, Header: header, Text: text}
-	}
-	title := fix(2, 3, "", "Member")
-	lower := title
-	lower.Sheet = "officers"
-	for _, c := range []struct {
-		edits []Edit
-		want  string // one of the problems
-		count int
-	}{
-		{nil, "Officers!D2 officer.title", 1}, // a sole officer is the primary one
-		{[]Edit{title}, "", 0},
-		{[]Edit{lower, fix(2, -1, "Primary", "yess")}, "Officers!I2 officer.primary", 1},
-		{[]Edit{title, fix(2, -1, "Primary", "yes")}, "", 0},
-	} {
-		if got := problems(c.edits...); len(got) != c.count || c.count > 0 && !slices.Contains(got, c.want) {
-			t.Errorf("%+v: %q", c.edits, got)
-		}
-	}
-	for want, e := range map[string]Edit{`"Filing Year"`: fix(2, -1, "Filing Year", "2026"),
-		"row 9": fix(9, 0, "", "x")} {
-		_, err := Open(book, Options{Now: july, Edits: []Edit{e}})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-}
-
-// A row without a Company ID is a new company, whether or not the sheet has the
-// column: its officers are read.
-func TestOfficersBesideCompanyIDs(t *testing.T) {
-	book := workbook(t,
-		tab{name: "June", rows: [][]sheet.OutCell{
-			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID",
-				"Filing State", "Filing Year", "Principal Line 1", "Principal City", "Principal State"),
-			texts("comp_1", "Larkspur LLC", "", "", "", "user_1", "DE", "2026", "", "", ""),
-			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street",
-				"Wilmington", "DE"),
-		}},
-		tab{name: "Officers", rows: [][]sheet.OutCell{
-			texts("Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"),
-			texts("Acme LLC", "Ana", "Silva", "Member", "yes", "12 Market Street", "Wilmington", "DE", "19801"),
-		}})
-	var officers []int
-	if err := opened(t, book, Options{}).Each(t.Context(), func(r *Row) error {
-		if r.Request == nil {
-			t.Fatalf("row %d: %s", r.Number, r.Message)
-		}
-		officers = append(officers, len(r.Request.Company.Sheet.Officers))
-		return nil
-	}); err != nil || !slices.Equal(officers, []int{0, 1}) {
-		t.Errorf("%v %v", officers, err)
 	}
 }
 

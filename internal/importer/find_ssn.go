@@ -20,7 +20,11 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		if info.Name == im.sheet {
 			hides = im.hide
 		}
-		err := im.eachRow(info.Name, func(r *sheet.Row) {
+		r, err := im.rows(info.Name)
+		if err != nil {
+			return "", hideInError(err)
+		}
+		err = sheet.EachRow(r, func(r *sheet.Row) error {
 			for i := range r.Cells {
 				text := r.Cells[i].Text
 				if where != "" || hides(i, text) == text {
@@ -30,6 +34,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 					where = fmt.Sprintf("%s!%s", info.Name, where)
 				}
 			}
+			return nil
 		})
 		if err != nil || where != "" || ctx.Err() != nil {
 			return where, hideInError(err)

@@ -96,8 +96,6 @@ type Import struct {
 	// headCells is the number of cells in the first rows of all sheets. It is counted only if there
 	// are many sheets.
 	headCells int
-	// officers are the officers on a second sheet. Nil if there is no such sheet.
-	officers *officerList
 
 	// attention and results are the sheets of a results workbook. They are empty for other files.
 	attention, results string
@@ -154,7 +152,7 @@ func (o Options) open(f *sheet.File, err error) (*Import, error) {
 func (o Options) openOn(f *sheet.File) (*Import, error) {
 	im, err := o.begin(f)
 	if err == nil {
-		err = im.readLayout()
+		err = im.recognize()
 	}
 	if err != nil {
 		return nil, hideInError(err)
@@ -259,21 +257,6 @@ func (im *Import) Notes() []string {
 	return all
 }
 
-func (im *Import) readLayout() error {
-	if err := im.recognize(); err != nil {
-		return err
-	}
-	if im.product != filing.Formation && im.mapping.binding(companyID) != nil && !im.mapping.describes() {
-		// The companies exist, and so do their officers.
-		return nil
-	}
-	var err error
-	if im.officers, err = im.loadOfficers(); err != nil || im.officers == nil {
-		return err
-	}
-	return im.findOrphans(im.officers)
-}
-
 // recognize finds the meaning of the columns from the first rows alone.
 func (im *Import) recognize() error {
 	err := im.findSheet()
@@ -291,9 +274,8 @@ func (im *Import) recognizeColumns() error {
 		return err
 	}
 	if h, found := im.layout.tooManyOfficers(); found {
-		return refused("the column %s is beyond the %d officers that fit in a row: list the officers on a second "+
-			"sheet named %q, one officer per row, with the company's name in a Legal Name column",
-			h.name(im.layout.row), maxOfficers, officersSheet)
+		return refused("the column %s is beyond the %d officers that fit in a row: form a company with more officers in "+
+			"the filing service's dashboard", h.name(im.layout.row), maxOfficers)
 	}
 	if err := im.checkMap(); err != nil {
 		return err
@@ -312,6 +294,9 @@ func (im *Import) recognizeColumns() error {
 		return err
 	}
 	im.mapping = bound
+	if err := im.refuseOfficersSheet(); err != nil {
+		return err
+	}
 	if err := im.checkFilters(); err != nil {
 		return err
 	}
@@ -379,19 +364,12 @@ func (im *Import) findProduct() error {
 	if im.product = im.options.Product; im.product != "" {
 		return nil
 	}
-	product, err := productOf(im.layout, im.listsOfficers(), &im.options)
+	product, err := productOf(im.layout, &im.options)
 	if err != nil {
 		return err
 	}
 	im.product, im.detected = product, true
 	return nil
-}
-
-// listsOfficers reports whether the workbook has a sheet of officers in addition to the sheet of
-// filings.
-func (im *Import) listsOfficers() bool {
-	return slices.ContainsFunc(im.file.Sheets(),
-		func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
 }
 
 // The sheets of a results workbook.
@@ -558,11 +536,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.onlyMapped) {
 			return false
 		}
-		// The sheet of officers is read in addition.
-		if !isOfficersSheet(c.Name) {
-			im.note("The sheet %q looks like notes and was not read: %s if it contains filings.", c.Name,
-				im.options.remedyText(chooseSheet, c.Name))
-		}
+		im.note("The sheet %q looks like notes and was not read: %s if it contains filings.", c.Name,
+			im.options.remedyText(chooseSheet, c.Name))
 		return true
 	})
 }

@@ -22,8 +22,6 @@ type binding struct {
 	mapName string
 	// recordOnly reports whether the value is read for the record and is not part of the order.
 	recordOnly bool
-	// officer is the row of the officer if the value is in another row. Nil otherwise.
-	officer *officerRow
 }
 
 // mapping is how the rows of a sheet are read for a product. It is made once and used for every

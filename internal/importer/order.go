@@ -155,21 +155,21 @@ func (c *checker) setCompany(company *filing.Company) {
 	company.EntityType = filing.EntityType(v[entityType])
 	company.StructureType, company.TaxElection, company.FiscalEndMonth = v[structureType], v[taxElection],
 		v[fiscalEndMonth]
-	company.PrincipalAddress = c.readAddress(func(i int) string { return v[principalLine1+columnID(i)] })
-	company.MailingAddress = c.readAddress(func(i int) string { return v[mailingLine1+columnID(i)] })
+	company.PrincipalAddress = readAddress(v[principalLine1:])
+	company.MailingAddress = readAddress(v[mailingLine1:])
 	company.Officers = c.readOfficers()
 }
 
-// readAddress makes an address from the values of its six columns. The country of an address in a
+// readAddress makes an address from the values of its first six columns. The country of an address in a
 // US state is US.
-func (c *checker) readAddress(get func(int) string) *filing.Address {
+func readAddress(values []string) *filing.Address {
 	a := filing.Address{
-		Line1:      get(0),
-		Line2:      get(1),
-		City:       get(2),
-		State:      get(3),
-		PostalCode: get(4),
-		Country:    get(5),
+		Line1:      values[0],
+		Line2:      values[1],
+		City:       values[2],
+		State:      values[3],
+		PostalCode: values[4],
+		Country:    values[5],
 	}
 	if a == (filing.Address{Country: a.Country}) {
 		return nil

@@ -142,7 +142,7 @@ func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 	o := OptionsOf(ledger.Batch{Options: origin.Options})
 	o.Sheet, o.Now, o.OnPage = im.results, im.options.Now, im.options.OnPage
 	results, err := o.begin(im.file)
-	if err != nil || results.readLayout() != nil {
+	if err != nil || results.recognize() != nil {
 		// The sheet of results cannot be read as filings, and it does not need to be.
 		return err
 	}

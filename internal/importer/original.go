@@ -62,16 +62,13 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 		Sheet: im.sheet,
 		Find:  filing.FindSSNs,
 		Row: func(name string, row *sheet.Row) ([]sheet.Cell, error) {
-			switch {
-			case name == im.sheet:
+			if name == im.sheet {
 				o.Used = max(o.Used, len(row.Cells))
 				// A header such as "SSN" hides nothing in the rows of the header.
 				if row.Number <= im.layout.row {
 					return hideUnder(new([]string), row.Cells), ctx.Err()
 				}
 				return im.masked(row.Cells), ctx.Err()
-			case im.officers != nil && name == im.officers.sheet:
-				return im.officers.masked(row.Cells), nil
 			}
 			headers := others[name]
 			shown := hideUnder(&headers, row.Cells)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -47,12 +46,8 @@ type Problem struct {
 	// beside is the whole remark if no cell of the row holds it.
 	beside string
 
-	// ColumnIndex is the index in Row.Cells. It is -1 if the sheet has no such column, or if the
-	// problem is on another sheet.
+	// ColumnIndex is the index in Row.Cells. It is -1 if the sheet has no such column.
 	ColumnIndex int `json:"-"`
-
-	// elsewhere is the place of a problem on another sheet.
-	elsewhere *ledger.Place
 }
 
 // addError adds an error for a value that cannot be read, under the rule of its column.
@@ -100,10 +95,6 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 		Message:     message,
 		ColumnIndex: b.index,
 	}
-	if b.officer != nil {
-		p.Sheet, p.Row, p.ColumnIndex = b.officer.sheet, b.officer.number, -1
-		p.elsewhere = &ledger.Place{Sheet: p.Sheet, Row: p.Row, Column: b.index}
-	}
 	if b.index >= 0 {
 		p.Cell = sheet.CellName(b.index, p.Row)
 	}
@@ -123,12 +114,6 @@ func byColumn(a, b Problem) int {
 
 // textOf returns the row's text in a column, as given.
 func (c *checker) textOf(b *binding) string {
-	if b.officer != nil {
-		if b.index >= 0 && b.index < len(b.officer.cells) {
-			return b.officer.cells[b.index].Text
-		}
-		return ""
-	}
 	if b.index >= 0 && b.index < len(c.row.Cells) {
 		return c.row.Cells[b.index].Text
 	}

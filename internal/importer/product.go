@@ -6,18 +6,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// productOf detects the product from the columns. listed reports whether the workbook has a sheet
-// of officers.
+// productOf detects the product from the columns.
 //
 // A product with only a yes-or-no column can be ordered with any other product. A row with several
 // such columns orders the products with a yes. It does not matter then which of them is the product
 // of the sheet.
-func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
+func productOf(l *layout, o *Options) (filing.Product, error) {
 	s := productSigns{
 		suggested: map[filing.Product]bool{},
 		alone:     map[filing.Product]bool{},
 		has:       map[columnID]bool{},
-		describes: listed,
 	}
 	for _, h := range l.resolve() {
 		if h.column != none {

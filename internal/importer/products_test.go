@@ -1,9 +1,11 @@
 package importer
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -427,7 +429,7 @@ func TestProductOf(t *testing.T) {
 		{"Company ID,Filing State,Officer 1 First Name", "the columns do not tell"},
 		{"Company ID,Filing State,Order Registered Agent", "registered-agent"},
 		{"Company ID,Filing State,Change Of Agent", "agent-change"},
-		{"Legal Name,Filing State,Officer 26 Type", "Officers"},
+		{"Legal Name,Filing State,Officer 26 Type", "25 officers"},
 	} {
 		t.Run(c.columns, func(t *testing.T) {
 			im, err := Open(saved(t, "in.csv", c.columns+"\na,b,c\n"), Options{Now: july})
@@ -469,87 +471,6 @@ func TestNothingOrdered(t *testing.T) {
 	}
 }
 
-// officersTab is a sheet of officers under their companies' names.
-func officersTab(rows ...[]string) tab {
-	all := [][]sheet.OutCell{
-		texts("Legal Name", "Type", "First Name", "Last Name", "Company Name", "Title", "Primary", "Street", "City",
-			"State", "ZIP"),
-	}
-	for _, r := range rows {
-		all = append(all, texts(r...))
-	}
-	return tab{name: "Officers", rows: all}
-}
-
-// officersCase is a workbook with a sheet of officers, and what is found in it.
-type officersCase struct {
-	why      string
-	rows     [][]string
-	officers [][]string
-	results  string // of the rows
-	problems string // sheet!cell rule
-	err      string
-}
-
-// open opens the workbook of the case.
-func (c officersCase) open(t *testing.T) (*Import, error) {
-	main := tab{name: "June", rows: [][]sheet.OutCell{texts("Legal Name", "Entity Type", "Structure Type", "User ID",
-		"Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent",
-		"Officer 1 First Name")}}
-	for _, r := range c.rows {
-		main.rows = append(main.rows, texts(r...))
-	}
-	officers := officersTab(c.officers...)
-	if c.err != "" {
-		officers.rows = [][]sheet.OutCell{texts("Nothing", "here")}
-	}
-	return Open(workbook(t, main, officers), Options{Now: july})
-}
-
-// problemsOf returns where the workbook's problems are. Of officers in the row
-// and on the sheet, only those matter that say so.
-func (c officersCase) problemsOf(t *testing.T, im *Import) string {
-	var problems []string
-	if _, err := im.Check(t.Context(), func(p Problem) error {
-		if !strings.HasPrefix(c.why, "in the row") || p.Rule == "officer.twice" {
-			problems = append(problems, fmt.Sprintf("%s!%s %s", p.Sheet, p.Cell, p.Rule))
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(problems, " ")
-}
-
-func (c officersCase) run(t *testing.T) {
-	im, err := c.open(t)
-	if c.err != "" {
-		if err == nil || !strings.Contains(err.Error(), c.err) {
-			t.Fatal(err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer im.Close()
-	results := resultsOf(t, im)
-	if got := c.problemsOf(t, im); results != c.results || got != c.problems {
-		t.Errorf("%q %q", results, got)
-	}
-	// The marked workbook keeps the sheet of officers, and says the same.
-	marked := filepath.Join(t.TempDir(), "marked.xlsx")
-	if err := im.WriteChecked(t.Context(), marked); err != nil {
-		t.Fatal(err)
-	}
-	if c.problems == "" {
-		return
-	}
-	if again := resultsOf(t, opened(t, marked, Options{Product: filing.Formation})); again != results {
-		t.Errorf("fed back: %q", again)
-	}
-}
-
 // resultsOf returns the results of the rows on one line.
 func resultsOf(t *testing.T, im *Import) string {
 	var results []string
@@ -559,55 +480,57 @@ func resultsOf(t *testing.T, im *Import) string {
 	return strings.Join(results, " ")
 }
 
-// Officers may stand on a sheet of their own, and what is wrong with one is told
-// at its cell there.
+// Nothing is filed without its officers: a workbook that lists them on another sheet is refused,
+// unless its companies exist.
 func TestOfficersSheet(t *testing.T) {
-	ana := func(name, title, primary string) []string {
-		return []string{name, "PERSON", "Ana", "Silva", "", title, primary, "12 Market Street", "Wilmington", "DE",
-			"19801"}
-	}
-	formation := func(name string) []string {
-		return []string{name, "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}
-	}
-	for _, c := range []officersCase{
-		{"two of one, one of another", [][]string{formation("Acme LLC"), formation("Bolt LLC")},
-			[][]string{ana("Acme, L.L.C.", "Member", "yes"), ana("Bolt LLC", "Managing Member", "yes"),
-				ana("ACME LLC", "Manager", "")}, "ready ready", "", ""},
-		{"a title that is none", [][]string{formation("Acme LLC")},
-			[][]string{ana("Acme LLC", "Member", "yes"), ana("Acme LLC", "CEO", "")}, "invalid",
-			"Officers!F3 officer.title", ""},
-		{"a city missing", [][]string{formation("Acme LLC")},
-			[][]string{{"Acme LLC", "PERSON", "Ana", "Silva", "", "Member", "yes", "12 Market Street", "", "DE"}},
-			"invalid", "Officers!I2 officer.city", ""},
-		{"unreadable", [][]string{formation("Acme LLC")},
-			[][]string{ana("Acme LLC", "Member", "perhaps"), ana("Acme LLC", "Member", "yes")}, "invalid",
-			"Officers!G2 officer.primary", ""},
-		{"none for a row", [][]string{formation("Acme LLC"), formation("Bolt LLC")},
-			[][]string{ana("Acme LLC", "Member", "yes")}, "ready invalid", "June!J3 officer.required", ""},
-		{"of no row", [][]string{formation("Acme LLC")},
-			[][]string{ana("Acme LLC", "Member", "yes"), ana("Zephyr Airways Inc.", "CEO", "yes")}, "ready",
-			"Officers!A3 officer.company", ""},
-		{"without a name", [][]string{formation("Acme LLC")},
-			[][]string{ana("Acme LLC", "Member", "yes"), ana("", "CEO", "yes")}, "ready",
-			"Officers!A3 officer.company", ""},
-		{"of a name that is misspelt", [][]string{formation("Harbor Light LLC")},
-			[][]string{ana("Harbor Light LLC", "Member", "yes"), ana("Harbor Ligth LLC", "Member", "")}, "invalid",
-			"Officers!A3 officer.company", ""},
-		{"in the row and on the sheet", [][]string{append(formation("Acme LLC"), "Ana")},
-			[][]string{ana("Acme LLC", "Member", "yes")}, "invalid", "June!J2 officer.twice", ""},
-		{"no header", [][]string{formation("Acme LLC")}, nil, "", "", "none of its first rows"},
+	officers := tab{name: "OFFICERS", rows: [][]sheet.OutCell{
+		texts("Legal Name", "Type", "First Name", "Last Name", "Title", "Primary", "Street", "City", "State", "ZIP"),
+		texts("Acme LLC", "PERSON", "Ana", "Silva", "Member", "yes", "12 Market Street", "Wilmington", "DE", "19801"),
+	}}
+	formation := texts("Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
+		"Principal City", "Principal State", "Order Registered Agent")
+	creates := texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID",
+		"Filing State", "Filing Year", "Principal Line 1", "Principal City", "Principal State")
+	for _, c := range []struct {
+		why     string
+		header  []sheet.OutCell
+		row     []string
+		refused bool
+	}{
+		{"a formation", formation, []string{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street",
+			"Wilmington", "DE", "yes"}, true},
+		{"a company to create beside Company IDs", creates, []string{"", "Acme LLC", "LLC", "DE", "2020-01-02",
+			"user_1", "DE", "2026", "12 Market Street", "Wilmington", "DE"}, true},
+		{"a company that exists", creates[:8], []string{"comp_1", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE",
+			"2026"}, false},
 	} {
-		t.Run(c.why, c.run)
-	}
-}
-
-// A sheet of officers beside existing companies is the user's own list.
-func TestOfficersOfCompaniesThatExist(t *testing.T) {
-	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{
-		texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}},
-		tab{name: "Officers", rows: [][]sheet.OutCell{texts("Who", "Phone"), texts("Ana", "1")}})
-	if r := rowsOf(t, opened(t, book, Options{}))[0]; r.result != filing.Ready {
-		t.Errorf("%s", r.message)
+		t.Run(c.why, func(t *testing.T) {
+			book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{c.header, texts(c.row...)}}, officers)
+			content, err := os.ReadFile(book)
+			if err != nil {
+				t.Fatal(err)
+			}
+			survey, err := SurveyReader("book.xlsx", bytes.NewReader(content), int64(len(content)), Options{Now: july})
+			if err != nil {
+				t.Fatal(err)
+			}
+			im, err := Open(book, Options{Now: july})
+			if err == nil {
+				defer im.Close()
+			}
+			if !c.refused {
+				if err != nil || survey.Err != nil || resultsOf(t, im) != "ready" {
+					t.Error(err, survey.Err)
+				}
+				return
+			}
+			for _, err := range []error{err, survey.Err} {
+				if err == nil || !strings.Contains(err.Error(), `sheet "OFFICERS"`) ||
+					!strings.Contains(err.Error(), `"Officer 1 First Name"`) {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }
 

@@ -143,23 +143,19 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		Message:  r.Message,
 		Priority: r.Priority,
 	}
-	if name := im.mapping.textIn(r.Cells, legalName); im.officers != nil && name != "" {
-		row.Officers = im.officers.ledgerOfficers(r.Number, name)
-	}
 	if r.repeats != 0 {
 		// The repeated row has another number in the results workbook.
 		row.Message += " of " + im.file.Name()
 	}
 	for _, p := range r.Problems {
 		fault := ledger.Fault{
-			Column:    im.target.column(p.ColumnIndex),
-			Rule:      p.Rule,
-			Message:   p.Message,
-			Warning:   p.Severity == Warning,
-			Elsewhere: p.elsewhere,
-			Beside:    p.beside,
+			Column:  im.target.column(p.ColumnIndex),
+			Rule:    p.Rule,
+			Message: p.Message,
+			Warning: p.Severity == Warning,
+			Beside:  p.beside,
 		}
-		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
+		if fault.Column < 0 {
 			fault.Header = p.Column
 		}
 		row.Faults = append(row.Faults, fault)
@@ -183,9 +179,6 @@ func (im *Import) batch() (ledger.Batch, error) {
 		Again:   im.options.Again,
 		Columns: im.Columns(),
 		Fields:  im.fields(),
-	}
-	if im.officers != nil {
-		b.Officers = im.officers.headers
 	}
 	content := sha256.New()
 	if _, err := io.Copy(content, im.file.Content()); err != nil {

@@ -262,7 +262,7 @@ func (s *repeats) refuse(r *Row, w *wish) {
 	}
 	remedy := "make the rows alike, or leave one of them out"
 	if r.Request.Order.Formation != nil {
-		remedy += ". All officers of a company belong in one row, or on a sheet named Officers"
+		remedy += ". All officers of a company belong in one row"
 	}
 	p := s.im.problemAt(r, s.im.keyColumn(), Error, "row.contradiction",
 		fmt.Sprintf("row %d orders the same with other details%s: %s", other, details, remedy))

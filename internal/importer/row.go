@@ -67,11 +67,8 @@ func (r *Row) message() string {
 			continue
 		}
 		place := ""
-		if p.Cell != "" && p.ColumnIndex < 0 {
-			place = fmt.Sprintf("%s!%s, ", p.Sheet, p.Cell)
-		}
 		if p.Column != "" {
-			place += p.Column + ": "
+			place = p.Column + ": "
 		}
 		all = append(all, place+p.Message)
 	}
@@ -101,8 +98,8 @@ type checker struct {
 	lastRow int
 
 	row *Row
-	// officers are the officers of the row's request.
-	officers []officerAt
+	// officers are the first columns of the officers of the row's request.
+	officers []columnID
 	// suggests reports whether problems get suggestions.
 	suggests bool
 	// probe reads suggestions. It is nil until the first suggestion.

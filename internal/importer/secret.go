@@ -66,16 +66,7 @@ func (im *Import) hide(index int, text string) string {
 // isSecret reports whether a value must not be shown. It is secret if its column is for Social
 // Security numbers or if it contains one.
 func (c *checker) isSecret(b *binding, value string) bool {
-	return b.kind == ssnKind || c.holdsSSN(b, value) || c.im.isStray(b.id, value)
-}
-
-// holdsSSN reports whether a value holds a Social Security number.
-func (c *checker) holdsSSN(b *binding, value string) bool {
-	if b.officer == nil {
-		return c.im.hide(b.index, value) != value
-	}
-	h := heading{text: b.header, wording: wording{b.id, exact}}
-	return h.hiding().hide(b.header, value) != value
+	return b.kind == ssnKind || c.im.hide(b.index, value) != value || c.im.isStray(b.id, value)
 }
 
 // hideInError hides Social Security numbers in an error, which may quote names of files and sheets,

@@ -80,7 +80,7 @@ func (c *checker) reads(b *binding, text string) bool {
 	probe.row = &Row{Number: c.row.Number}
 	probe.isNew, probe.faulty = true, probe.faulty[:0]
 	at := *b
-	at.recordOnly, at.officer = false, nil
+	at.recordOnly = false
 	value := probe.readCell(&at, sheet.TypedCell(text))
 	if len(probe.row.Problems) > 0 || value == "" {
 		return false

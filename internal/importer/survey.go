@@ -155,7 +155,7 @@ func (im *Import) readCandidates(s *Survey) (all []candidate) {
 		s.Sheets = append(s.Sheets, SheetSurvey{
 			Name:    info.Name,
 			Visible: info.Visible,
-			Filings: c.layout != nil && !isOfficersSheet(info.Name),
+			Filings: c.layout != nil,
 		})
 		all = append(all, c)
 	}

@@ -89,9 +89,6 @@ var templates = map[filing.Product]template{
 			"An LLC needs a Structure Type, a corporation a Tax Election.",
 			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing " +
 				"Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
-			"In place of the Officer columns, officers may be listed on a second sheet named Officers, one per " +
-				"row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, " +
-				"Line 1, Line 2, City, State, Postal Code, Country.",
 			"Every company needs a registered agent: enter yes under Order Registered Agent or fill in the Agent " +
 				"columns, but not both.",
 			"yes under Order EIN orders the EIN with the formation. Fill in the columns after it then.",

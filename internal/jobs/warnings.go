@@ -76,19 +76,16 @@ func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first i
 
 func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
 	w := Warning{Row: row.Number, Column: f.Header, Message: f.Message}
-	tab, column, number := b.Sheet, f.Column, row.Number
-	if p := f.Elsewhere; p != nil {
-		tab, column, number = p.Sheet, p.Column, p.Row
-	} else if column >= 0 && column < len(b.Columns) {
-		w.Column = b.Columns[column]
+	if f.Column >= 0 && f.Column < len(b.Columns) {
+		w.Column = b.Columns[f.Column]
 	}
 	switch {
-	case column < 0:
-		w.Where = fmt.Sprintf("row %d", number)
-	case tab == "":
-		w.Where = sheet.CellName(column, number)
+	case f.Column < 0:
+		w.Where = fmt.Sprintf("row %d", row.Number)
+	case b.Sheet == "":
+		w.Where = sheet.CellName(f.Column, row.Number)
 	default:
-		w.Where = tab + "!" + sheet.CellName(column, number)
+		w.Where = b.Sheet + "!" + sheet.CellName(f.Column, row.Number)
 	}
 	return w
 }

@@ -23,10 +23,6 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	if err != nil {
 		return false, fmt.Errorf("encode the fields of batch %s: %w", b.ID, err)
 	}
-	officers, err := document(b.Officers, b.Officers == nil)
-	if err != nil {
-		return false, fmt.Errorf("encode the officers' columns of batch %s: %w", b.ID, err)
-	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var open, prepared, canceled bool
 		var owner string
@@ -47,11 +43,11 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		}
 		created = true
 		_, err := tx.ExecContext(
-			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner,
+			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, owner,
 					created_by, created_at, corrects, root)
-				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,
-					COALESCE((SELECT root FROM batches WHERE id = $13), $1))`,
-			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers,
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,
+					COALESCE((SELECT root FROM batches WHERE id = $12), $1))`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields),
 			l.owner.ID, b.CreatedBy, toMillis(l.now()), b.Corrects)
 		return err
 	})
@@ -65,7 +61,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
 		`DELETE FROM approval_history WHERE object = $1`,
-		`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`,
+		`DELETE FROM secrets WHERE batch = $1`,
 		`DELETE FROM originals WHERE batch = $1`,
 		`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
@@ -84,7 +80,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
 	}
 	records := make([]record, len(rows))
-	var secrets, officers []record
+	var secrets []record
 	for i, r := range rows {
 		stored, secret := withoutSecret(r.Request)
 		if secret != "" && r.Result == filing.Ready {
@@ -101,14 +97,6 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		faults, err := document(r.Faults, len(r.Faults) == 0)
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
-		}
-		for _, o := range r.Officers {
-			officers = append(officers, record{
-				text("batch", batch),
-				number("number", r.Number),
-				number("listed", o.Number),
-				text("cells", string(o.Cells)),
-			})
 		}
 		records[i] = record{
 			text("batch", batch),
@@ -134,12 +122,6 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		if err := l.exec(
 			ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
 			secrets); err != nil {
-			return err
-		}
-		if err := l.exec(
-			ctx, tx, `INSERT INTO officers (batch, number, listed, cells)
-				SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
-			officers); err != nil {
 			return err
 		}
 		return l.exec(
@@ -427,15 +409,15 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 	return rows, left, err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, prepared,
 		paused, canceled, canceled_by, canceled_at, corrects, root, created_by, created_at, approval, plan, asked_by,
 		second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
-	var columns, fields, officers string
+	var columns, fields string
 	var created, approved, canceled int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows,
 		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.Root, &b.CreatedBy,
 		&created,
 		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
@@ -446,11 +428,6 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)
-		}
-	}
-	if officers != "" {
-		if err := json.Unmarshal([]byte(officers), &b.Officers); err != nil {
-			return b, fmt.Errorf("read the officers' columns of batch %s: %w", b.ID, err)
 		}
 	}
 	return b, json.Unmarshal([]byte(columns), &b.Columns)

@@ -59,14 +59,14 @@ func (c *correction) leftOut() bool { return c.Result == filing.Skipped && c.Rep
 // finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing for
 // other batches or for one that may not be sent yet. A correction of a paused batch is paused.
 func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch string) error {
-	var original, columns, fields, officers string
+	var original, columns, fields string
 	var waits, applied bool
 	err := tx.QueryRowContext(ctx,
-		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END,
+		`SELECT corrects, columns, fields, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END,
 				applied
 			FROM batches
 			WHERE id = $1`, batch).
-		Scan(&original, &columns, &fields, &officers, &waits, &applied)
+		Scan(&original, &columns, &fields, &waits, &applied)
 	if err != nil || original == "" || waits || applied {
 		return err
 	}
@@ -121,10 +121,10 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 				UNION
 				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.id WHERE b.corrects <> '')
 			UPDATE batches
-			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
+			SET columns = $2, fields = $3,
 				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,
 				rows = (SELECT COUNT(*) FROM rows WHERE batch = batches.id)
-			WHERE id IN (SELECT id FROM corrected)`, original, columns, fields, officers)
+			WHERE id IN (SELECT id FROM corrected)`, original, columns, fields)
 	return err
 }
 

@@ -30,8 +30,6 @@ type Batch struct {
 	Columns []string
 	// Fields are the service's fields that the columns were read as. Empty for an unused column.
 	Fields []string
-	// Officers are the headers of a separate sheet of officers. Nil if the file has none.
-	Officers []string
 	// Rows is the number of rows of data.
 	Rows int
 	// Open reports whether all rows are recorded and may be placed.
@@ -66,8 +64,6 @@ type Row struct {
 	// Repeats is the number of the row that this one repeats. Set for AddRows only. Zero if it
 	// repeats none.
 	Repeats int
-	// Officers are the officers of a separate sheet. Set for AddRows only. See Ledger.Officers.
-	Officers []Officer
 	// Faults are the problems with the row's cells.
 	Faults []Fault
 	// Request is nil if the row could not be read as an order.
@@ -144,20 +140,8 @@ type Fault struct {
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
 
-	// Elsewhere is the place of the fault if it is on another sheet than the row.
-	Elsewhere *Place `json:"p,omitempty"`
-
 	// Beside is a remark that is not in a cell of the row, with its column, such as "Comment=sold".
 	Beside string `json:"b,omitempty"`
-}
-
-// Place is a cell on another sheet than the row's, such as the sheet of officers.
-type Place struct {
-	Sheet string `json:"s"`
-	Row   int    `json:"r"`
-	// Column is the index of the column, from 0, or -1 if the sheet lacks the column that the
-	// fault's Header names.
-	Column int `json:"c"`
 }
 
 // Item is one order of a row.

@@ -13,9 +13,8 @@ import (
 // sheet without rows has only a message, which must not be read as a filing.
 type corrections struct {
 	*projection
-	book     *sheet.Workbook
-	writer   *sheet.Writer
-	officers officers
+	book   *sheet.Workbook
+	writer *sheet.Writer
 
 	// rows is the number of rows in the batch.
 	rows   int
@@ -51,9 +50,6 @@ func WriteAttention(ctx context.Context, l Ledger, batchID, path string) (err er
 	if attention.writer == nil {
 		return ErrNothingToCorrect
 	}
-	if err := attention.officers.write(ctx, l, p.batch, book); err != nil {
-		return err
-	}
 	if err := attention.writeOrigin(ctx, l); err != nil {
 		return err
 	}
@@ -73,7 +69,6 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 			return err
 		}
 	}
-	c.officers.add(row)
 	out := c.echo(cells)
 	text := Message(row)
 	for i := range c.layout.columns {

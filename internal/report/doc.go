@@ -8,7 +8,7 @@
 // batch, without Social Security numbers. Its sheets, title rows, styles and formulas stay. The
 // result columns follow the last used column, at the rows of the input, and corrected cells have
 // their new values. A batch without such a copy gets a table on a sheet Results. This applies to a
-// batch from a CSV or a schedule, with a sheet of officers, or with more than 200,000 cells.
+// batch from a CSV or a schedule, or with more than 200,000 cells.
 //
 // Needs Attention has the rows that a correction can fix, in the input's own columns, so that the
 // sheet can be corrected and uploaded again. Summary has the counts, the money and a chart.

@@ -116,7 +116,7 @@ func Fingerprint(path string) (string, error) {
 	}
 	whole := sha256.New()
 	for _, info := range file.Sheets() {
-		if info.Name == attention || strings.EqualFold(info.Name, officersSheet) {
+		if info.Name == attention {
 			continue
 		}
 		fmt.Fprintf(whole, "sheet %q\n", info.Name)

@@ -48,8 +48,7 @@ func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) erro
 		return err
 	}
 	p.delimiter = o.Delimiter
-	if to == inCSV || o.Delimiter != "" || p.batch.Officers != nil {
-		// A corrected workbook has only the officers of its own rows.
+	if to == inCSV || o.Delimiter != "" {
 		return nil
 	}
 	file, err := sheet.OpenReader(p.batch.File, bytes.NewReader(o.Content), int64(len(o.Content)), sheet.Limits{})

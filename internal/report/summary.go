@@ -18,7 +18,6 @@ type Ledger interface {
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
 	// Results yields the batch's rows in input order. An error ends the sequence.
 	Results(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
-	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
 	ResultFigures(ctx context.Context, batch string) (ledger.Figures, error)
 	Filings(ctx context.Context, batch string) (ledger.Filings, error)
 	Balance(ctx context.Context) (ledger.Balance, error)

@@ -15,17 +15,13 @@ import (
 
 // book is a ledger of one batch.
 type book struct {
-	batch    ledger.Batch
-	rows     iter.Seq2[ledger.Row, error]
-	officers []ledger.Officer
-	funds    ledger.Balance
+	batch ledger.Batch
+	rows  iter.Seq2[ledger.Row, error]
+	funds ledger.Balance
 }
 
 func (b book) Batch(context.Context, string) (ledger.Batch, error) { return b.batch, nil }
 func (b book) Balance(context.Context) (ledger.Balance, error)     { return b.funds, nil }
-func (b book) Officers(context.Context, string) ([]ledger.Officer, error) {
-	return b.officers, nil
-}
 
 func (b book) ResultFigures(context.Context, string) (ledger.Figures, error) {
 	f := ledger.Figures{Counts: make(ledger.Counts)}

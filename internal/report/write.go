@@ -139,9 +139,6 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err := attention.finish(); err != nil {
 		return err
 	}
-	if err := attention.officers.write(ctx, l, p.batch, book); err != nil {
-		return err
-	}
 	funds, err := l.Balance(ctx)
 	if err != nil {
 		return err

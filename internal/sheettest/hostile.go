@@ -198,21 +198,9 @@ func fullOf(name string, n int, row string) File {
 	return only(name, Sheet, some(n, sheetHead+header, row, sheetTail))
 }
 
-// besides returns a workbook with the sheet that is read and another one.
-func besides(name, read, other string, sheets ...part) File {
-	return xlsx(name, map[string]part{
-		Book: {head: bookHead + `<sheets><sheet name="` + read + `" r:id="rId1"/><sheet name="` + other +
-			`" r:id="rId9"/></sheets></workbook>`},
-		Rels: {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
-			`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
-		Sheet:                      sheets[0],
-		"xl/worksheets/sheet2.xml": sheets[1],
-	})
-}
-
 // Files returns all hostile files.
 func Files() []File {
-	return slices.Concat(bookFiles(), sheetFiles(), officerFiles(), mostFiles(), archiveFiles(), csvFiles())
+	return slices.Concat(bookFiles(), sheetFiles(), mostFiles(), archiveFiles(), csvFiles())
 }
 
 // bookFiles returns workbooks with oversized parts beside the sheets.
@@ -309,28 +297,15 @@ func sheetFiles() []File {
 			Styles: {head: `<styleSheet ` + mainSpace + `><cellXfs><xf numFmtId="22"/></cellXfs></styleSheet>`},
 			Sheet:  some(70<<20, sheetHead+header, `<row><c s="0"><v>46082.51</v></c></row>`, sheetTail),
 		}),
-	}
-}
-
-// officerFiles returns workbooks with an oversized sheet beside the one that is read.
-func officerFiles() []File {
-	companies := sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email")
-	officers := sheetHead + texts("Legal Name", "First Name", "Last Name", "Title")
-	company := func(name string) string { return texts(name, "LLC", "DE", "a@example.com") }
-	officer := func(name string) string { return texts(name, "Ann", "Lee", "CEO") }
-	return []File{
-		besides("officers", "Formations", "Officers",
-			part{head: companies, times: 20_000, tail: sheetTail,
-				each: func(i int) string { return company(fmt.Sprintf("Acme Holdings %d LLC", i)) }},
-			part{head: officers, times: 20_000, tail: sheetTail,
-				each: func(i int) string { return officer(fmt.Sprintf("Acme Holding %d LLC", i+100_000)) }}),
-		besides("officers-long", "Formations", "Officers", part{head: companies + company(long) + sheetTail},
-			part{head: officers + officer("x"+long[:len(long)-30]) + sheetTail}),
-		besides("officers-shared", "Formations", "Officers",
-			part{head: companies, body: company("Acme LLC"), times: 20_000, tail: sheetTail},
-			part{head: officers, body: officer("Acme LLC"), times: 20_000, tail: sheetTail}),
-		besides("properties", "Sheet1", `Bulkfiling" state="veryHidden`, honest[Sheet],
-			part{head: sheetHead + texts("bulkfiling properties"), body: texts(long), times: 350, tail: sheetTail}),
+		xlsx("properties", map[string]part{
+			Book: {head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/><sheet name="Bulkfiling" ` +
+				`state="veryHidden" r:id="rId9"/></sheets></workbook>`},
+			Rels: {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+				`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
+			Sheet: honest[Sheet],
+			"xl/worksheets/sheet2.xml": {head: sheetHead + texts("bulkfiling properties"), body: texts(long), times: 350,
+				tail: sheetTail},
+		}),
 	}
 }
 

@@ -33,7 +33,6 @@ type gridAnswer struct {
 	// records.
 	Version int          `json:"version"`
 	Learned int          `json:"learned"`
-	Sheets  []gridSheet  `json:"sheets"`
 	Counts  gridCounts   `json:"counts"`
 	Columns []gridColumn `json:"columns"`
 	Groups  []gridGroup  `json:"groups"`
@@ -56,12 +55,6 @@ type gridAnswer struct {
 	// Sample and ErrorsBefore are set for a preview. Its counts are those after the change.
 	Sample       []gridSample `json:"sample,omitempty"`
 	ErrorsBefore int          `json:"errorsBefore,omitempty"`
-}
-
-// gridSheet is an editable sheet of the upload. The sheet that the importer reads comes first.
-type gridSheet struct {
-	Name   string     `json:"name"`
-	Counts gridCounts `json:"counts"`
 }
 
 // gridCounts counts rows by result. Ready includes rows with warnings. It excludes rows that were
@@ -107,13 +100,10 @@ type gridRow struct {
 var secretCell = map[string]bool{"secret": true}
 
 type gridProblem struct {
-	// Row is the number of the row in its sheet.
 	Row int `json:"row"`
-	// Column is -1 if the sheet lacks the column or the problem is in another sheet.
-	Column int    `json:"column"`
-	Header string `json:"header,omitempty"`
-	// Sheet is set if the problem is in another sheet.
-	Sheet    string            `json:"sheet,omitempty"`
+	// Column is -1 if the sheet lacks the column.
+	Column   int               `json:"column"`
+	Header   string            `json:"header,omitempty"`
 	Cell     string            `json:"cell,omitempty"`
 	Severity importer.Severity `json:"severity"`
 	Rule     string            `json:"rule"`
@@ -144,7 +134,7 @@ const (
 
 // gridQuery selects the rows of an answer.
 type gridQuery struct {
-	sheet, show, group, search, sort string
+	show, group, search, sort string
 	// column is -1 for all columns.
 	column      int
 	descending  bool
@@ -155,7 +145,6 @@ type gridQuery struct {
 func parseGridQuery(v *request) gridQuery {
 	ask := v.r.URL.Query()
 	q := gridQuery{
-		sheet:      ask.Get("sheet"),
 		show:       ask.Get("show"),
 		group:      ask.Get("group"),
 		search:     strings.ToLower(shortened(strings.TrimSpace(ask.Get("q")), 200)),
@@ -181,18 +170,14 @@ func (s *Site) gridRows(v *request) error {
 	q := parseGridQuery(v)
 	var answer gridAnswer
 	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		on, err := sheetOn(h.draft, q.sheet)
-		if err != nil {
-			return err
-		}
 		s.queue.prepareIfIdle(u)
-		groups := groupProblems(on)
-		answer = s.describeDraft(h, u, on, groups)
-		q.bought = h.boughtOn(on)
-		found := findRows(on, groups, q)
+		groups := groupProblems(h.draft)
+		answer = s.describeDraft(h, u, groups)
+		q.bought = h.bought
+		found := findRows(h.draft, groups, q)
 		answer.From, answer.Total = q.from, len(found)
 		for _, i := range found[min(q.from, len(found)):min(q.from+q.limit, len(found))] {
-			answer.Rows = append(answer.Rows, gridRowOf(on, on.At(i), q.bought))
+			answer.Rows = append(answer.Rows, gridRowOf(h.draft, h.draft.At(i), q.bought))
 		}
 		return nil
 	})
@@ -202,22 +187,8 @@ func (s *Site) gridRows(v *request) error {
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// sheetOn returns the sheet with the name. If the name is empty, it returns the sheet that the
-// importer reads.
-func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
-	if name == "" {
-		return &d.DraftSheet, nil
-	}
-	if on := d.On(name); on != nil {
-		return on, nil
-	}
-	return nil, badRequest("The spreadsheet no longer has the sheet “%s”. Nothing was changed.",
-		filing.HideSSNs(name))
-}
-
 // describeDraft returns the answer about the current state of an upload, without rows.
-func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet,
-	groups []*problemGroup) gridAnswer {
+func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, groups []*problemGroup) gridAnswer {
 	q, err := quoteOf(u)
 	if err == nil && q != nil {
 		h.bought = make(map[int]bool, len(q.Bought))
@@ -228,15 +199,12 @@ func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSh
 	answer := gridAnswer{
 		Version:   h.version,
 		Learned:   h.learned,
-		Counts:    countRows(on, h.boughtOn(on)),
-		Columns:   gridColumnsOf(on),
+		Counts:    countRows(h.draft, h.bought),
+		Columns:   gridColumnsOf(h.draft),
 		Groups:    shownGroups(groups),
 		State:     s.gridState(u),
 		Rows:      []gridRow{},
 		Conflicts: []gridConflict{},
-	}
-	for _, one := range h.draft.Sheets() {
-		answer.Sheets = append(answer.Sheets, gridSheet{one.Sheet(), countRows(one, h.boughtOn(one))})
 	}
 	if err == nil && q != nil && q.Problem == "" {
 		answer.Cost = gridCost{q.TotalText(), q.Rows}
@@ -261,7 +229,7 @@ func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) err
 	return err
 }
 
-func countRows(d *importer.DraftSheet, bought map[int]bool) gridCounts {
+func countRows(d *importer.Draft, bought map[int]bool) gridCounts {
 	t, warned := d.Tally()
 	c := gridCounts{All: t.Rows, Errors: t.Invalid, Warnings: warned, Ready: t.Ready, Skipped: t.Skipped}
 	for i := range d.Len() {
@@ -278,15 +246,6 @@ func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
 		return filing.Exists
 	}
 	return r.Result
-}
-
-// boughtOn returns the rows of a sheet that were bought before. It returns nil for a sheet of
-// officers.
-func (h *heldDraft) boughtOn(on *importer.DraftSheet) map[int]bool {
-	if on != &h.draft.DraftSheet {
-		return nil
-	}
-	return h.bought
 }
 
 // gridState returns the state of the preparation of an upload.
@@ -314,7 +273,7 @@ func (s *Site) gridState(u ledger.Upload) gridState {
 }
 
 // findRows returns the indexes of the rows that match a query.
-func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int {
+func findRows(d *importer.Draft, groups []*problemGroup, q gridQuery) []int {
 	var only map[int]bool
 	if q.group != "" {
 		only = make(map[int]bool)
@@ -359,7 +318,7 @@ var gridResults = map[string]filing.Result{
 }
 
 // rowHas reports whether a row contains the search text.
-func rowHas(d *importer.DraftSheet, r *importer.DraftRow, q gridQuery) bool {
+func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
 	if q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
 		strings.Contains(strings.ToLower(r.ServiceName), q.search)) {
 		return true
@@ -375,7 +334,7 @@ func rowHas(d *importer.DraftSheet, r *importer.DraftRow, q gridQuery) bool {
 // resultOrder sorts rows that need work first.
 var resultOrder = map[filing.Result]int{filing.Invalid: 0, filing.Ready: 1, filing.Skipped: 2}
 
-func sortRows(d *importer.DraftSheet, found []int, q gridQuery) {
+func sortRows(d *importer.Draft, found []int, q gridQuery) {
 	by := func(a, b int) int { return cmp.Compare(a, b) }
 	if column, err := strconv.Atoi(q.sort); err == nil {
 		texts := make(map[int]string, len(found))
@@ -398,9 +357,9 @@ func sortRows(d *importer.DraftSheet, found []int, q gridQuery) {
 	})
 }
 
-func gridColumnsOf(on *importer.DraftSheet) []gridColumn {
+func gridColumnsOf(d *importer.Draft) []gridColumn {
 	var all []gridColumn
-	for _, c := range on.Columns() {
+	for _, c := range d.Columns() {
 		all = append(all, gridColumn{
 			Index:    c.Index,
 			Header:   c.Header,
@@ -416,8 +375,8 @@ func gridColumnsOf(on *importer.DraftSheet) []gridColumn {
 }
 
 // gridRowOf returns a row as the grid shows it.
-func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow, bought map[int]bool) gridRow {
-	columns, cells := on.Columns(), on.Masked(r)
+func gridRowOf(d *importer.Draft, r *importer.DraftRow, bought map[int]bool) gridRow {
+	columns, cells := d.Columns(), d.Masked(r)
 	row := gridRow{
 		Row:         r.Number,
 		Result:      resultIn(r, bought),
@@ -442,12 +401,12 @@ func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow, bought map[int]boo
 		row.Cells[i] = cells[i].Text
 	}
 	for i := range r.Problems {
-		row.Problems = append(row.Problems, gridProblemOf(on, &r.Problems[i]))
+		row.Problems = append(row.Problems, gridProblemOf(&r.Problems[i]))
 	}
 	return row
 }
 
-func gridProblemOf(on *importer.DraftSheet, p *importer.Problem) gridProblem {
+func gridProblemOf(p *importer.Problem) gridProblem {
 	shown := gridProblem{
 		Row:      p.Row,
 		Column:   p.ColumnIndex,
@@ -463,9 +422,6 @@ func gridProblemOf(on *importer.DraftSheet, p *importer.Problem) gridProblem {
 	}
 	if p.ColumnIndex < 0 {
 		shown.Header = p.Column
-		if p.Sheet != on.Sheet() {
-			shown.Sheet = p.Sheet
-		}
 	}
 	return shown
 }

@@ -71,12 +71,10 @@ const (
 	perEdit = 20
 )
 
-// gridRequest is the body of a change of one sheet of an upload. A preview applies the change to
+// gridRequest is the body of a change of an upload. A preview applies the change to
 // the draft and reverts it.
 type gridRequest struct {
-	ID string `json:"id"`
-	// Sheet is the name of the sheet. Empty means the sheet that the importer reads.
-	Sheet   string     `json:"sheet"`
+	ID      string     `json:"id"`
 	Cells   []gridCell `json:"cells"`
 	Exclude []int      `json:"exclude"`
 	Include []int      `json:"include"`
@@ -205,10 +203,7 @@ func (s *Site) changeGrid(v *request) error {
 	var answer gridAnswer
 	err = s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
 		e := &gridEditor{request: r, draft: h.draft, by: v.who()}
-		if e.on, err = sheetOn(h.draft, r.Sheet); err != nil {
-			return err
-		}
-		e.errors = countRows(e.on, nil).Errors
+		e.errors = countRows(e.draft, nil).Errors
 		if r.Preview {
 			defer e.restore()
 			_, err = e.make(u, time.Now())
@@ -218,8 +213,8 @@ func (s *Site) changeGrid(v *request) error {
 		if err != nil && (!r.Preview || !errors.Is(err, errUnchanged) && !errors.Is(err, errNoGroup)) {
 			return err
 		}
-		answer = s.describeDraft(h, u, e.on, groupProblems(e.on))
-		e.describe(&answer, h.boughtOn(e.on))
+		answer = s.describeDraft(h, u, groupProblems(e.draft))
+		e.describe(&answer, h.bought)
 		return nil
 	})
 	if err != nil {
@@ -268,9 +263,7 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 type gridEditor struct {
 	request *gridRequest
 	draft   *importer.Draft
-	// on is the sheet of the request.
-	on *importer.DraftSheet
-	by string
+	by      string
 	// errors counts the rows of the sheet that had errors before the change.
 	errors int
 
@@ -332,8 +325,8 @@ func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 	answer.Conflicts = append(answer.Conflicts, e.conflicts...)
 	answer.Sample, answer.ErrorsBefore = e.sample, e.errors
 	for _, n := range e.request.Shown[:min(len(e.request.Shown), maxGridShown)] {
-		if r := e.on.Find(n); r != nil {
-			answer.Rows = append(answer.Rows, gridRowOf(e.on, r, bought))
+		if r := e.draft.Find(n); r != nil {
+			answer.Rows = append(answer.Rows, gridRowOf(e.draft, r, bought))
 		}
 	}
 }
@@ -341,7 +334,7 @@ func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 // reset drops a change that was not saved.
 func (e *gridEditor) reset() {
 	e.restore()
-	*e = gridEditor{request: e.request, draft: e.draft, on: e.on, by: e.by, errors: e.errors}
+	*e = gridEditor{request: e.request, draft: e.draft, by: e.by, errors: e.errors}
 }
 
 func (e *gridEditor) begin() {
@@ -362,7 +355,7 @@ func (e *gridEditor) begin() {
 // check applies the corrections to the draft, which validates them.
 func (e *gridEditor) check() error {
 	e.kept.Edits = slices.DeleteFunc(e.kept.Edits, func(edit importer.Edit) bool { return edit.Row == 0 })
-	if err := e.set(e.kept.Edits, e.kept.Excluded); err != nil {
+	if err := e.draft.Set(e.kept.Edits, e.kept.Excluded); err != nil {
 		return err
 	}
 	e.restorable = true
@@ -373,17 +366,9 @@ func (e *gridEditor) check() error {
 func (e *gridEditor) restore() {
 	if e.restorable {
 		// It cannot fail, because the draft had these edits before.
-		_ = e.set(e.before, e.excluded)
+		_ = e.draft.Set(e.before, e.excluded)
 		e.restorable = false
 	}
-}
-
-// set replaces the edits and exclusions of the draft. This replaces its sheets, too.
-func (e *gridEditor) set(edits []importer.Edit, excluded importer.Exclusions) error {
-	name := e.on.Sheet()
-	err := e.draft.Set(edits, excluded)
-	e.on = e.draft.On(name)
-	return err
 }
 
 // placeOf returns the edit without its text, as a key for the edited cell.
@@ -442,7 +427,7 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 		e.addConflict(place, c.Text)
 		return nil
 	}
-	if present == to && (!secret || indexOf(e.on, place) < 0) {
+	if present == to && (!secret || e.indexOf(place) < 0) {
 		return nil
 	}
 	e.put(place, &to)
@@ -452,27 +437,27 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 // place returns the key of an edit of a cell. An added column has only its header in the key,
 // because its index changes when other columns are added or removed.
 func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
-	if e.on.Find(c.Row) == nil {
+	if e.draft.Find(c.Row) == nil {
 		return importer.Edit{}, badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", c.Row)
 	}
-	place := importer.Edit{Sheet: e.on.Sheet(), Row: c.Row, Column: c.Column}
+	place := importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: c.Column}
 	if c.Column < 0 {
 		place.Header = c.Header
-		if at, known := columnAt(e.on.Columns(), e.on.ColumnOf(c.Header)); known && !at.Added {
+		if at, known := columnAt(e.draft.Columns(), e.draft.ColumnOf(c.Header)); known && !at.Added {
 			place.Column, place.Header = at.Index, ""
 		}
 		return place, nil
 	}
-	if at, known := columnAt(e.on.Columns(), c.Column); !known || at.Added {
+	if at, known := columnAt(e.draft.Columns(), c.Column); !known || at.Added {
 		return place, badRequest("Row %d has no such column. Nothing was changed.", c.Row)
 	}
 	return place, nil
 }
 
-// indexOf returns the index of an edit's column in a sheet, or -1 if the sheet lacks the column.
-func indexOf(on *importer.DraftSheet, place importer.Edit) int {
+// indexOf returns the index of an edit's column, or -1 if the sheet lacks the column.
+func (e *gridEditor) indexOf(place importer.Edit) int {
 	if place.Column < 0 {
-		return on.ColumnOf(place.Header)
+		return e.draft.ColumnOf(place.Header)
 	}
 	return place.Column
 }
@@ -480,26 +465,25 @@ func indexOf(on *importer.DraftSheet, place importer.Edit) int {
 // present returns the current text of a cell as the grid shows it. The text is empty and secret is
 // true for a secret column or a sheet that is not being read.
 func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
-	on := e.draft.On(place.Sheet)
-	if on == nil {
+	if place.Sheet != e.draft.Sheet() {
 		return "", true
 	}
-	column := indexOf(on, place)
-	if c, _ := columnAt(on.Columns(), column); c.Secret {
+	column := e.indexOf(place)
+	if c, _ := columnAt(e.draft.Columns(), column); c.Secret {
 		return "", true
 	}
-	r := on.Find(place.Row)
+	r := e.draft.Find(place.Row)
 	if column < 0 || r == nil || column >= len(r.Cells) {
 		return "", column < 0 && filing.IsSSNHeader(place.Header)
 	}
-	return on.Masked(r)[column].Text, false
+	return e.draft.Masked(r)[column].Text, false
 }
 
 // shown returns the text that a person typed into a cell, masked as on the page.
 func (e *gridEditor) shown(place importer.Edit, text string) string {
 	header := place.Header
-	if on := e.draft.On(place.Sheet); on != nil {
-		if c, ok := columnAt(on.Columns(), indexOf(on, place)); ok {
+	if place.Sheet == e.draft.Sheet() {
+		if c, ok := columnAt(e.draft.Columns(), e.indexOf(place)); ok {
 			header = c.Header
 		}
 	}
@@ -508,8 +492,8 @@ func (e *gridEditor) shown(place importer.Edit, text string) string {
 
 // fileText returns the text of a cell in the file, without edits.
 func (e *gridEditor) fileText(place importer.Edit) string {
-	if on := e.draft.On(place.Sheet); on != nil {
-		return on.FileText(place.Row, indexOf(on, place))
+	if place.Sheet == e.draft.Sheet() {
+		return e.draft.FileText(place.Row, e.indexOf(place))
 	}
 	return ""
 }
@@ -518,8 +502,8 @@ func (e *gridEditor) fileText(place importer.Edit) string {
 func (e *gridEditor) addConflict(place importer.Edit, yours string) {
 	c := gridConflict{Row: place.Row, Column: place.Column}
 	c.By = e.changedBy(func(cell changedCell) bool { return cell.Edit == place })
-	if on := e.draft.On(place.Sheet); on != nil {
-		c.Column = indexOf(on, place)
+	if place.Sheet == e.draft.Sheet() {
+		c.Column = e.indexOf(place)
 	}
 	if c.Column >= 0 {
 		c.Cell = sheet.CellName(c.Column, c.Row)
@@ -575,13 +559,12 @@ func (e *gridEditor) put(place importer.Edit, to *string) {
 // edits are read, written and sealed as a whole while writers wait.
 func (e *gridEditor) isFull() bool { return e.size > maxEditBytes && e.size > e.was }
 
-// setExcluded excludes a row in a person's name, or includes it if by is empty. It rejects rows of
-// officers, who are part of their company's order.
+// setExcluded excludes a row in a person's name, or includes it if by is empty.
 func (e *gridEditor) setExcluded(row int, by string) error {
-	if e.on.Find(row) == nil || e.on.Sheet() != e.draft.Sheet() {
+	if e.draft.Find(row) == nil {
 		return badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", row)
 	}
-	e.excludeAt(importer.RowAt{Sheet: e.on.Sheet(), Row: row}, by)
+	e.excludeAt(importer.RowAt{Sheet: e.draft.Sheet(), Row: row}, by)
 	return nil
 }
 
@@ -651,7 +634,7 @@ func (e *gridEditor) nameOf(place importer.Edit) string {
 	if place.Header != "" {
 		return place.Header
 	}
-	if c, ok := columnAt(e.on.Columns(), place.Column); ok {
+	if c, ok := columnAt(e.draft.Columns(), place.Column); ok {
 		return columnName(c)
 	}
 	return "Column " + sheet.ColumnName(place.Column)
@@ -661,7 +644,7 @@ func (e *gridEditor) nameOf(place importer.Edit) string {
 func (e *gridEditor) takeSample() {
 	for _, c := range e.change.Cells[:min(len(e.change.Cells), maxGridSample)] {
 		one := gridSample{Row: c.Row, To: e.fileText(c.Edit)}
-		if column := indexOf(e.on, c.Edit); column >= 0 {
+		if column := e.indexOf(c.Edit); column >= 0 {
 			one.Cell = sheet.CellName(column, c.Row)
 		}
 		if c.After != nil {

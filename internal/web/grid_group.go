@@ -83,7 +83,7 @@ type problemPlace struct {
 
 // groupProblems groups the problems of all rows by column, rule and value. Errors come before
 // warnings, and large groups before small ones.
-func groupProblems(d *importer.DraftSheet) []*problemGroup {
+func groupProblems(d *importer.Draft) []*problemGroup {
 	columns := d.Columns()
 	byValue := make(map[problemPlace]*problemGroup)
 	var places []problemPlace
@@ -94,7 +94,7 @@ func groupProblems(d *importer.DraftSheet) []*problemGroup {
 		}
 		for n := range r.Problems {
 			p := &r.Problems[n]
-			place, ok := problemPlaceOf(d, r, p)
+			place, ok := problemPlaceOf(r, p)
 			if !ok {
 				continue
 			}
@@ -123,8 +123,8 @@ func groupProblems(d *importer.DraftSheet) []*problemGroup {
 
 // problemPlaceOf returns the group key of a problem. The result is false if the problem belongs to
 // no group.
-func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
-	if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
+func problemPlaceOf(r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
+	if r.Result == filing.Ready && p.Severity == importer.Error {
 		return problemPlace{}, false
 	}
 	place := problemPlace{p.ColumnIndex, "", p.Rule, p.Severity, p.Value}
@@ -384,7 +384,7 @@ func (e *gridEditor) bulkCells(b *gridBulk) ([]gridCell, error) {
 // groupCells returns the cells of a group with one of its corrections applied. If the request has a
 // text, all cells get that text.
 func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
-	for _, g := range groupProblems(e.on) {
+	for _, g := range groupProblems(e.draft) {
 		if g.Key != b.Group {
 			continue
 		}
@@ -414,7 +414,7 @@ func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]boo
 		switch {
 		case chosen != nil && !chosen[c.row], fix.Each && len(c.suggest) == 0:
 		case fix.LeaveOut, fix.FileAnyway:
-			at := importer.RowAt{Sheet: e.on.Sheet(), Row: c.row}
+			at := importer.RowAt{Sheet: e.draft.Sheet(), Row: c.row}
 			if fix.FileAnyway {
 				at.Remark = c.remark
 			}
@@ -429,7 +429,7 @@ func (e *gridEditor) fixedCells(g *problemGroup, fix gridFix, chosen map[int]boo
 // cellAt returns a cell of a request by the index of its column. The header identifies a column
 // that the sheet lacks.
 func (e *gridEditor) cellAt(row, column int, header, text string) gridCell {
-	if c, ok := columnAt(e.on.Columns(), column); ok && c.Added {
+	if c, ok := columnAt(e.draft.Columns(), column); ok && c.Added {
 		column, header = -1, c.Header
 	}
 	return gridCell{Row: row, Column: column, Header: header, Text: text}
@@ -447,8 +447,8 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 		if !chosen || len(c.suggest) == 0 {
 			continue
 		}
-		r := e.on.Find(c.row)
-		now := gridRowOf(e.on, r, nil)
+		r := e.draft.Find(c.row)
+		now := gridRowOf(e.draft, r, nil)
 		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, c.suggest[0]))
 			continue
@@ -458,7 +458,7 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 			Column: c.column,
 			Yours:  was.ServiceName,
 			Theirs: now.ServiceName,
-			By:     e.changedBy(func(cell changedCell) bool { return cell.Row == c.row && cell.Sheet == e.on.Sheet() }),
+			By:     e.changedBy(func(cell changedCell) bool { return cell.Row == c.row && cell.Sheet == e.draft.Sheet() }),
 			Review: true,
 		})
 	}
@@ -480,8 +480,8 @@ func rowSet(rows []int) map[int]bool {
 // chosen.
 func (e *gridEditor) bulkRows(b *gridBulk) (rows []*importer.DraftRow) {
 	chosen := rowSet(b.Rows)
-	for i := range e.on.Len() {
-		r := e.on.At(i)
+	for i := range e.draft.Len() {
+		r := e.draft.At(i)
 		if (chosen[r.Number] || chosen == nil && shownIn(r, b.Show, nil)) && !r.IsNote() {
 			rows = append(rows, r)
 		}
@@ -497,7 +497,7 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 	}
 	column := b.Column
 	if b.Header != "" {
-		if column = e.on.ColumnOf(b.Header); column < 0 {
+		if column = e.draft.ColumnOf(b.Header); column < 0 {
 			return nil, badRequest("This column is no longer there. Nothing was changed. Refresh the page, then try " +
 				"again.")
 		}
@@ -520,8 +520,8 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 
 func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(string) (string, bool)) []gridCell {
 	var cells []gridCell
-	masked := e.on.Masked(r)
-	for i, c := range e.on.Columns() {
+	masked := e.draft.Masked(r)
+	for i, c := range e.draft.Columns() {
 		if c.Secret || column >= 0 && column != i {
 			continue
 		}

@@ -463,7 +463,7 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 			}
 			cell.Fault += f.Message
 			cell.Warning = cell.Warning && f.Warning
-		case f.Header != "" && f.Elsewhere == nil:
+		case f.Header != "":
 			row.Absent = append(row.Absent, absence{f.Header, f.Message})
 		}
 	}

@@ -136,7 +136,7 @@ func TestGrid(t *testing.T) {
 		run  func()
 	}{
 		{"groups", g.fixGroups}, {"keyboard", g.fixByKeyboard}, {"navigation", g.leaveAndReturn},
-		{"two people", g.editTogether}, {"officers", g.fixOfficers},
+		{"two people", g.editTogether},
 	} {
 		step.run()
 		t.Logf("%s: %d clicks, %d keys", step.name, g.clicks, g.keys)
@@ -332,32 +332,6 @@ func (g *gridSession) enterYear(p *person, row int, text string) {
 	g.wantCell(p, fmt.Sprintf("I%d 25", row))
 	g.pressKeys(p, text)
 	g.pressKeys(p, kb.Enter)
-}
-
-// fixOfficers corrects an officer on a sheet of their own, to which the company's row
-// leads.
-func (g *gridSession) fixOfficers() {
-	p := g.owner
-	p.openGrid(saveWorkbook(g.T, "formations.xlsx",
-		tab{"Formations", table{
-			{"Legal Name", "Entity Type", "Structure Type", "User Email", "Filing State", "Principal Line 1",
-				"Principal City", "Principal State", "Order Registered Agent"},
-			{"Heron LLC", "LLC", "MEMBER", "ana@example.com", "DE", "12 Market Street", "Wilmington", "DE", "yes"}}},
-		tab{"Officers", table{
-			{"Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"},
-			{"Heron LLC", "Ana", "Silva", "Member", "yes", "12 Market Street", "Wilmington", "Delawere", "19801"}}}))
-	p.wantCount("errors", "1")
-	p.until(`document.querySelector(".fix-message a[href='?sheet=Officers']")?.textContent === "Officers, H2"`)
-	p.follow("Officers, H2")
-	p.waitForGrid()
-	g.wantCellOf(p, "H2 Delawere")
-	p.clickAt(p.cellAt("H2"), 1)
-	p.pressKeys("DE" + kb.Enter)
-	p.wantCount("errors", "0")
-	p.waitSaved()
-	p.follow("Formations")
-	p.waitForGrid()
-	p.wantCount("ready", "1")
 }
 
 // TestGridOnPhone corrects a cell with a finger.

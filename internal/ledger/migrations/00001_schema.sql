@@ -22,8 +22,6 @@ CREATE TABLE batches (
     columns     TEXT NOT NULL,
     -- The field of the service that each column was read as.
     fields      TEXT NOT NULL DEFAULT '',
-    -- The headers of the sheet of officers.
-    officers    TEXT NOT NULL DEFAULT '',
     rows        BIGINT NOT NULL DEFAULT 0,
     open        INTEGER NOT NULL DEFAULT 0,
     paused      INTEGER NOT NULL DEFAULT 0,
@@ -135,15 +133,6 @@ CREATE VIEW result_rows AS
         o.priority, r.updated_at
     FROM rows o JOIN rows r ON r.id = o.corrected_by
     WHERE o.corrected_by <> 0 AND o.result = 'skipped';
-
--- Officers that a workbook lists on a sheet of their own, by the row they belong to.
-CREATE TABLE officers (
-    batch  TEXT NOT NULL,
-    number BIGINT NOT NULL,
-    listed BIGINT NOT NULL,
-    cells  TEXT NOT NULL,
-    PRIMARY KEY (batch, number, listed)
-);
 
 -- Sealed Social Security numbers, kept until the order of their row is decided.
 CREATE TABLE secrets (

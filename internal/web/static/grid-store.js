@@ -19,11 +19,10 @@ class Refusal extends Error {
 }
 
 class Rows extends EventTarget {
-  constructor(base, sheet) {
+  constructor(base) {
     super();
     this.base = base;
-    this.sheet = sheet; // "" for the one that is read
-    this.unsaved = `unsaved ${base} ${sheet}`;
+    this.unsaved = `unsaved ${base}`;
     this.view = { show: "errors" };
     this.index = []; // rows by their place in the view; holes where they are not fetched
     this.places = new Map(); // place by row number
@@ -32,7 +31,6 @@ class Rows extends EventTarget {
     this.version = 0;
     this.generation = 0;
     this.columns = [];
-    this.sheets = [];
     this.counts = {};
     this.groups = [];
     this.typed = new Map(); // texts that are not confirmed, by cell
@@ -60,7 +58,7 @@ class Rows extends EventTarget {
   }
 
   page(view, from) {
-    const query = new URLSearchParams({ sheet: this.sheet, show: view.show ?? "all", from, limit: pageRows });
+    const query = new URLSearchParams({ show: view.show ?? "all", from, limit: pageRows });
     for (const name of ["group", "column", "q", "sort", "dir"]) if (view[name] || view[name] === 0) query.set(name, view[name]);
     return this.ask(`/rows?${query}`);
   }
@@ -130,7 +128,7 @@ class Rows extends EventTarget {
   // accept stores the parts of an answer that are of the whole spreadsheet.
   accept(answer) {
     this.version = Math.max(this.version, answer.version);
-    for (const part of ["sheets", "counts", "groups", "state", "cost"]) this[part] = answer[part];
+    for (const part of ["counts", "groups", "state", "cost"]) this[part] = answer[part];
     this.emit("summary");
   }
 
@@ -212,7 +210,7 @@ class Rows extends EventTarget {
   exclude(rows, out) { return this.send(out ? { exclude: rows } : { include: rows }); }
   bulk(bulk) { return this.send({ bulk }); }
   undo(change = 0) { return this.send({ undo: change }); }
-  preview(bulk) { return this.ask("/changes", { sheet: this.sheet, bulk, preview: true }); }
+  preview(bulk) { return this.ask("/changes", { bulk, preview: true }); }
 
   send(what) {
     const job = this.job(what);
@@ -237,7 +235,7 @@ class Rows extends EventTarget {
     const near = [...this.places].filter(([, at]) => at >= first - 100 && at <= last + 100).map(([row]) => row);
     const shown = [...new Set([...(cells ?? []).map((cell) => cell.row), ...near])].slice(0, mostShown);
     return {
-      id, sheet: this.sheet, exclude, include, bulk, undo, shown,
+      id, exclude, include, bulk, undo, shown,
       // An added column is named by its header: its index changes with the others.
       cells: cells?.map(({ row, column, header, text, was }) => ({ row, column: header ? -1 : column, header, text, was })),
     };
@@ -366,7 +364,7 @@ class Rows extends EventTarget {
     this.polling = setTimeout(async () => {
       try {
         const known = this.version;
-        const answer = await this.ask(`/rows?${new URLSearchParams({ sheet: this.sheet, limit: 1 })}`);
+        const answer = await this.ask("/rows?limit=1");
         const { version, learned } = answer;
         if (version > known) this.refresh(version);
         else if (version === this.version && !this.queue.length) {

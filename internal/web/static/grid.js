@@ -7,7 +7,7 @@
 
 function Fix(root) {
   const asked = new URLSearchParams(location.search);
-  const rows = new Rows(root.dataset.grid, asked.get("sheet") ?? "");
+  const rows = new Rows(root.dataset.grid);
   const small = matchMedia("(max-width: 44rem)").matches; // a phone
   const editable = "edit" in root.dataset;
   const $ = (name) => root.querySelector(`[data-part="${name}"]`);
@@ -21,7 +21,7 @@ function Fix(root) {
   };
   const stored = (name, value) => {
     try {
-      const key = `${name} ${rows.base} ${rows.sheet}`;
+      const key = `${name} ${rows.base}`;
       if (value !== undefined) sessionStorage.setItem(key, JSON.stringify(value));
       return JSON.parse(sessionStorage.getItem(key));
     } catch {
@@ -84,7 +84,7 @@ function Fix(root) {
   }
 
   function summary() {
-    const { counts, state, cost, sheets: [filings, ...officers] } = rows;
+    const { counts, state, cost } = rows;
     for (const tab of tabs) {
       const n = counts[tab.dataset.show] ?? 0;
       tab.querySelector(".n").textContent = n.toLocaleString("en");
@@ -92,15 +92,14 @@ function Fix(root) {
       if (tab.dataset.show === "bought") tab.hidden = n === 0;
     }
     $("count").textContent = plural(counts.all, "row");
-    showSheets(filings, officers);
-    const { ready } = filings.counts; // those with warnings too
+    const { ready } = counts; // those with warnings too
     if (cost) {
       const known = cost.text && !state?.busy; // the names are compared
       $("cost").replaceChildren(...(known && cost.rows ? [`${plural(cost.rows, "order")}: `, make("b", { textContent: cost.text })] : []));
     }
     const onward = $("onward");
     if (onward) {
-      const right = !filings.counts.errors && ready > 0;
+      const right = !counts.errors && ready > 0;
       onward.textContent = right ? "Continue to approval" : `Continue with ${plural(ready, "ready row")}`;
       onward.classList.toggle("primary", right);
       onward.hidden = ready === 0;
@@ -120,19 +119,6 @@ function Fix(root) {
     groups();
   }
   rows.addEventListener("summary", summary);
-
-  // showSheets lists the sheet of officers beside that of the filings.
-  function showSheets(filings, officers) {
-    $("sheets").hidden = !officers.length;
-    $("sheets").firstElementChild.replaceChildren(...[filings, ...officers].map(({ name, counts }, i) => {
-      const to = i ? name : ""; // the address names no sheet for the filings
-      const link = make("a", { href: sheetPath(to) }, name, " ", make("span", { className: "n", textContent: plural(counts.errors, "error") }));
-      if (to === rows.sheet) link.setAttribute("aria-current", "page");
-      return make("li", {}, link);
-    }));
-  }
-
-  const sheetPath = (name) => (name ? `?sheet=${encodeURIComponent(name)}` : location.pathname);
 
   // A link away waits until everything is saved.
   root.addEventListener("click", async (event) => {
@@ -451,7 +437,7 @@ function Fix(root) {
       },
     };
     const rest = sheet.filter((c) => c !== company);
-    const columns = rows.sheet ? [number, company, ...rest] : [number, company, service, ...rest];
+    const columns = [number, company, service, ...rest];
     columns.forEach((c, i) => { c.cellAttrs = { "aria-colindex": i + 1 }; });
     return columns;
   }
@@ -840,10 +826,6 @@ function Fix(root) {
 
   function problemPart(row, problem) {
     const part = make("div", { className: `fix-problem ${problem.severity}` }, make("p", { textContent: problem.message }));
-    if (problem.sheet) {
-      part.append(make("a", { href: sheetPath(problem.sheet), textContent: `${problem.sheet}, ${problem.cell || `row ${problem.row}`}` }));
-      return part;
-    }
     if (!editable) return part;
     const enter = (text) => {
       rows.put([{ row: row.row, column: problem.column, header: problem.header, text }]);
@@ -961,7 +943,6 @@ function Fix(root) {
     $("replace").addEventListener("click", () => replaceDialog());
     $("set").addEventListener("click", () => setDialog());
     $("exclude").addEventListener("click", () => exclude(true));
-    $("exclude").hidden = Boolean(rows.sheet); // officers are part of their company's order
     $("undo").addEventListener("click", undo);
   }
   $("sort").addEventListener("click", () => {
