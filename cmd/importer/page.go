@@ -40,7 +40,9 @@ type page struct {
 	queue *jobs.Queue
 	// local reports whether only this machine can reach the page.
 	local bool
-	log   *slog.Logger
+	// tls reports whether browsers reach the page over HTTPS.
+	tls bool
+	log *slog.Logger
 }
 
 func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (*page, error) {
@@ -52,6 +54,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *sl
 		p.client = nil
 		log.Info("no orders and no schedules here", "reason", p.why)
 	}
+	p.tls = s.cert != "" || s.public != nil && s.public.Scheme == "https"
 	var err error
 	if p.queue, err = p.openQueue(); err != nil {
 		return nil, err
@@ -66,10 +69,12 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *sl
 		Ask:         p.ask,
 		Seasons:     p.scheduler,
 		Concurrency: s.env.Concurrency,
-		Public:      s.public,
-		Local:       p.local,
-		TLS:         s.cert != "" || s.public != nil && s.public.Scheme == "https",
-		Proxies:     s.proxies,
+		Address: web.Address{
+			Public:  s.public,
+			Local:   p.local,
+			TLS:     p.tls,
+			Proxies: s.proxies,
+		},
 		Downloads:   s.env.Downloads,
 		MaxUpload:   s.maxUpload << 20,
 		Version:     cmp.Or(metrics.ReadBuild().Version, "unknown"),
@@ -106,7 +111,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *sl
 
 // handler serves the page, and passes events of the filing service to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
-	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
+	return network.WithHeaders(routes(receiver, p.site), p.tls)
 }
 
 // checkProvider logs problems with the sign-in provider. It does not block, because the page also

@@ -184,7 +184,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 // is refused before any of them.
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	p := openedPage(t)
-	p.site.TLS = true
+	p.tls = true
 	handler := p.handler(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))
 	for _, c := range []struct {

@@ -3,31 +3,22 @@ package web
 import (
 	"cmp"
 	"errors"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-var accountRoutes = []route{
-	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
-	{pattern: "POST /settings/accounts/{account}", may: operator, serve: ofAccount((*Site).changeAccount)},
-	{pattern: "POST /settings/accounts/{account}/email", may: operator, serve: ofAccount((*Site).changeEmail)},
-	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: ofAccount((*Site).makeLink)},
-	{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: (*Site).revokeLink},
-	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
-	{pattern: "GET /sessions", may: self, serve: ofReader((*Site).sessions)},
-	{pattern: "POST /sessions/end", may: self, serve: ofReader((*Site).endSessions)},
-	{pattern: "POST /sessions/{session}/end", may: self, serve: ofReader((*Site).endSession)},
-	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: ofAccount((*Site).sessions)},
-	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: ofAccount((*Site).endSessions)},
-	{
-		pattern: "POST /settings/accounts/{account}/sessions/{session}/end",
-		may:     operator,
-		serve:   ofAccount((*Site).endSession),
-	},
+// accountHandler handles the accounts of the firm.
+type accountHandler struct{ accounts ledger.Accounts }
+
+func (h *accountHandler) routes() []route {
+	return []route{
+		{pattern: "POST /settings/accounts", may: operator, serve: h.addAccount},
+		{pattern: "POST /settings/accounts/{account}", may: operator, serve: ofAccount(h.changeAccount)},
+		{pattern: "POST /settings/accounts/{account}/email", may: operator, serve: ofAccount(h.changeEmail)},
+		{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: ofAccount(h.makeLink)},
+		{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: h.revokeLink},
+	}
 }
 
 // rolesOf returns the roles that are ticked in a form.
@@ -39,25 +30,20 @@ func rolesOf(v *request) []ledger.Role {
 	return roles
 }
 
-func (s *Site) addAccount(v *request) error {
-	name := strings.TrimSpace(v.r.PostForm.Get("name"))
-	account, err := s.Ledger.Accounts().Add(
+func (h *accountHandler) addAccount(v *request) error {
+	name := strings.TrimSpace(v.form("name"))
+	account, err := h.accounts.Add(
 		v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
 	if err != nil {
 		return err
 	}
 	// The form's once-only key is used up. Making the link is a second change.
 	v.once = ""
-	return s.showLink(v, account, "Added.")
+	return h.showLink(v, account, "Added.")
 }
 
-// findAccount finds the account that a path names.
-func (s *Site) findAccount(v *request) (ledger.Account, error) {
-	return s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-}
-
-func (s *Site) changeAccount(v *request, account ledger.Account) error {
-	disabled := v.r.PostForm.Get("disabled") != ""
+func (h *accountHandler) changeAccount(v *request, account ledger.Account) error {
+	disabled := v.form("disabled") != ""
 	what, note := "account-roles", strings.Join(v.r.PostForm["role"], ", ")
 	switch {
 	case disabled && !account.Disabled:
@@ -65,7 +51,7 @@ func (s *Site) changeAccount(v *request, account ledger.Account) error {
 	case !disabled && account.Disabled:
 		what = "account-enable"
 	}
-	if err := s.Ledger.Accounts().Change(v.withAudit(what, account.Name, note), account.ID, rolesOf(v),
+	if err := h.accounts.Change(v.withAudit(what, account.Name, note), account.ID, rolesOf(v),
 		disabled); err != nil {
 		return err
 	}
@@ -77,20 +63,18 @@ func (s *Site) changeAccount(v *request, account ledger.Account) error {
 }
 
 // changeEmail changes where links and messages to the owner of an account go.
-func (s *Site) changeEmail(v *request, account ledger.Account) error {
-	email := v.r.PostForm.Get("email")
-	err := s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
+func (h *accountHandler) changeEmail(v *request, account ledger.Account) error {
+	email := v.form("email")
+	err := h.accounts.SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
 		email)
 	return v.done(err, "/settings#accounts", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
 }
 
-func (s *Site) makeLink(v *request, a ledger.Account) error {
-	return s.showLink(v, a, "")
-}
+func (h *accountHandler) makeLink(v *request, a ledger.Account) error { return h.showLink(v, a, "") }
 
 // showLink makes a one-time sign-in link and shows it on the answer page only.
-func (s *Site) showLink(v *request, a ledger.Account, said string) error {
-	secret, err := s.Ledger.Accounts().MakeSignInLink(v.withAudit("account-link", a.Name, ""), a.ID, linkLife)
+func (h *accountHandler) showLink(v *request, a ledger.Account, said string) error {
+	secret, err := h.accounts.MakeSignInLink(v.withAudit("account-link", a.Name, ""), a.ID, linkLife)
 	switch {
 	case errors.Is(err, ledger.ErrSignInLink):
 		return badRequest("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
@@ -99,184 +83,16 @@ func (s *Site) showLink(v *request, a ledger.Account, said string) error {
 	case err != nil:
 		return err
 	}
-	return v.show("link.html", "One-time sign-in link", struct{ Name, Said, Link string }{a.Name, said,
-		linkTo(s.address(v.r), secret)})
+	return v.show(nil, "link.html", "One-time sign-in link", struct{ Name, Said, Link string }{a.Name, said,
+		linkTo(v.server.of(v.r), secret)})
 }
 
 // revokeLink revokes a one-time sign-in link.
-func (s *Site) revokeLink(v *request) error {
+func (h *accountHandler) revokeLink(v *request) error {
 	id := v.r.PathValue("link")
-	err := s.Ledger.Accounts().RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)
+	err := h.accounts.RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return v.leadTo("/settings#links", "note", "The link was used or has expired.")
 	}
 	return v.done(err, "/settings#links", "The link is revoked.")
-}
-
-// auditPage is a page of the audit log.
-type auditPage struct {
-	Acts         []ledger.AuditEvent
-	By, What, Of string
-	// Events are the choices of the filter.
-	Events []auditEvent
-	Older  string
-}
-
-const actsOnPage = 100
-
-func (s *Site) audit(v *request) error {
-	ask := v.r.URL.Query()
-	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
-	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
-	var err error
-	p.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{
-		By:     p.By,
-		What:   p.What,
-		Of:     p.Of,
-		Before: before,
-		Limit:  actsOnPage,
-	})
-	if err != nil {
-		return err
-	}
-	if n := len(p.Acts); n == actsOnPage {
-		ask.Set("before", strconv.FormatInt(p.Acts[n-1].Seq, 10))
-		p.Older = "/audit?" + ask.Encode()
-	}
-	return v.show("audit.html", "Audit log", p)
-}
-
-// sessionsPage lists the sessions of an account.
-type sessionsPage struct {
-	Account  ledger.Account
-	Sessions []ledger.Session
-	// Own reports whether the account is the reader's.
-	Own bool
-	// Current is the ID of the reader's session.
-	Current string
-	// Path is the address of the page, and the prefix of the addresses that end sessions.
-	Path   string
-	MayEnd bool
-}
-
-// sessionsPath returns the address of the sessions page that the request belongs to. It is the
-// reader's own page unless the path names an account.
-func sessionsPath(v *request, a ledger.Account) string {
-	if v.r.PathValue("account") == "" {
-		return "/sessions"
-	}
-	return "/settings/accounts/" + a.ID + "/sessions"
-}
-
-func (s *Site) sessions(v *request, a ledger.Account) error {
-	all, err := s.Ledger.Accounts().ListSessions(v.ctx(), a.ID)
-	if err != nil {
-		return err
-	}
-	p := sessionsPage{
-		Account:  a,
-		Sessions: all,
-		Own:      v.r.PathValue("account") == "",
-		Current:  v.session.ID,
-		Path:     sessionsPath(v, a),
-	}
-	title := "Sessions of " + a.Name
-	if p.Own {
-		title = "Sessions"
-	}
-	p.MayEnd = p.Own || v.may(ledger.Operator)
-	return v.show("sessions.html", title, p)
-}
-
-func (s *Site) endSession(v *request, a ledger.Account) error {
-	err := s.Ledger.Accounts().EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
-		v.r.PathValue("session"))
-	return v.done(err, sessionsPath(v, a), "The session has ended. That browser must sign in again.")
-}
-
-// endSessions ends all sessions of an account except the reader's current session.
-func (s *Site) endSessions(v *request, a ledger.Account) error {
-	keep, note := "", "all sessions"
-	if a.ID == v.session.Account.ID {
-		keep, note = v.secret, "all sessions but this one"
-	}
-	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, note), a.ID, keep)
-	return v.done(err, sessionsPath(v, a), "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
-}
-
-// auditEvent is a kind of entry in the audit log. The ledger stores its code.
-type auditEvent struct{ Code, Name string }
-
-// auditEvents are the kinds of entries in the audit log, sorted by name.
-var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
-	{"account-add", "Added an account"},
-	{"account-email", "Changed an email address"},
-	{"account-disable", "Disabled an account"},
-	{"account-enable", "Enabled an account"},
-	{"account-link", "Made a one-time link"},
-	{"account-link-revoke", "Revoked a one-time link"},
-	{"account-roles", "Changed roles"},
-	{"approve", "Approved a batch"},
-	{"approve-costs", "Approved changed costs"},
-	{"ask", "Checked for funds"},
-	{"cancel", "Canceled a batch"},
-	{"companies", "Changed the company of a row"},
-	{"correct", "Corrected an upload"},
-	{"dashboard", "Opened a dashboard link"},
-	{"denied", "Permission denied"},
-	{"deposit", "Recorded a deposit"},
-	{"adjust", "Recorded an adjustment"},
-	{"end-restored", "Resumed sending after a restore"},
-	{"restore", "Restored the ledger from a backup"},
-	{"restored", "Began the check of a restored ledger"},
-	{"mark-uncertain", "Made rows uncertain after a restore"},
-	{"download", "Downloaded data"},
-	{"delete-upload", "Deleted an upload"},
-	{"passkey-add", "Added a passkey"},
-	{"passkey-remove", "Removed a passkey"},
-	{"firm-zone", "Changed the time zone"},
-	{"mapping-drop", "Deleted a column mapping"},
-	{"notify-test", "Sent a test notification"},
-	{"passkey-copied", "Refused a passkey that may be copied"},
-	{"pause", "Paused a batch"},
-	{"policy", "Changed the approval policy"},
-	{"provider-link", "Linked a company account"},
-	{"provider-unlink", "Unlinked a company account"},
-	{"change-mapping", "Changed a column mapping"},
-	{"renewal", "Recorded a subscription renewal"},
-	{"reject", "Rejected a batch"},
-	{"reject-costs", "Rejected changed costs"},
-	{"resolve", "Resolved an uncertain row"},
-	{"resume", "Resumed a batch"},
-	{"retry", "Sent rows again"},
-	{"dismiss", "Dismissed rows that need attention"},
-	{"run", "Ran a spreadsheet by command"},
-	{"season-add", "Added a schedule"},
-	{"season-pause", "Paused a schedule"},
-	{"season-remove", "Deleted a schedule"},
-	{"season-resume", "Resumed a schedule"},
-	{"season-run", "Ran a schedule by hand"},
-	{"season-update", "Changed a company list"},
-	{"setup", "Set up the filing service"},
-	{"send-back", "Sent a batch back"},
-	{"session-end", "Ended sessions"},
-	{"sign-in", "Signed in"},
-	{"sign-in-failed", "Failed to sign in"},
-	{"sign-out", "Signed out"},
-	{"submit", "Submitted a batch"},
-	{"subscription", "Recorded a subscription status"},
-	{"upload", "Uploaded a spreadsheet"},
-	{"webhook-add", "Added a webhook endpoint"},
-	{"webhook-create", "Registered a webhook endpoint"},
-	{"webhook-remove", "Removed a webhook endpoint"},
-}), func(a, b auditEvent) int { return cmp.Compare(a.Name, b.Name) })
-
-// eventName returns the name of an audit event for readers. A code without a name is returned
-// unchanged.
-func eventName(code string) string {
-	at := slices.IndexFunc(auditEvents, func(e auditEvent) bool { return e.Code == code })
-	if at < 0 {
-		return code
-	}
-	return auditEvents[at].Name
 }

@@ -17,14 +17,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// addWaiting adds the amount that waits for approval to the page of a batch.
-func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
-	p.Waits = true
-	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
-	p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
-	return err
-}
-
 // approvers are the people who may approve a batch, and whether the reader is one of them.
 type approvers struct {
 	// Second reports whether the batch needs a second person's approval.
@@ -35,17 +27,13 @@ type approvers struct {
 	Who []string
 }
 
-func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
-	if a.Second, err = s.Ledger.Approvals().NeedsSecond(v.ctx(), batch); err != nil {
-		return a, err
+func findApprovers(v *request, all ledger.Approvals, batch string) (a approvers, err error) {
+	err = errors.Join(
+		load(&a.Second)(all.NeedsSecond(v.ctx(), batch)),
+		load(&a.Barred)(all.Barred(v.ctx(), batch, v.who())))
+	if err == nil && a.Second {
+		a.Who, err = all.ListApprovers(v.ctx(), batch)
 	}
-	if a.Barred, err = s.Ledger.Approvals().Barred(v.ctx(), batch, v.who()); err != nil {
-		return a, err
-	}
-	if !a.Second {
-		return a, nil
-	}
-	a.Who, err = s.Ledger.Approvals().ListApprovers(v.ctx(), batch)
 	return a, err
 }
 
@@ -57,19 +45,19 @@ type costApproval struct {
 	More bool
 }
 
-func (s *Site) loadCostApproval(v *request, batch string, c ledger.CostIncrease) (*costApproval, error) {
+func loadCostApproval(v *request, all ledger.Approvals, batch string, c ledger.CostIncrease) (*costApproval, error) {
 	if c.Rows == 0 {
 		return nil, nil
 	}
-	who, err := s.approvers(v, batch)
+	who, err := findApprovers(v, all, batch)
 	return &costApproval{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
 }
 
-// checkedWarnings returns an error unless the person confirmed exactly the warnings that the batch
+// checkWarnings returns an error unless the person confirmed exactly the warnings that the batch
 // has now.
-func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
-	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
-	shown := v.r.PostForm.Get("warnings")
+func checkWarnings(v *request, l *ledger.Ledger, b ledger.Batch) error {
+	w, err := jobs.ListWarnings(v.ctx(), l, b, 0)
+	shown := v.form("warnings")
 	switch {
 	case err != nil || w.Count == 0 || shown == w.Hash:
 		return err
@@ -83,47 +71,57 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 
 // approve approves a batch if its plan is the plan that the form showed. The current cost is
 // recorded even if the approval fails.
-func (s *Site) approve(v *request, b ledger.Batch) error {
+func (h *approvalHandler) approve(v *request, b ledger.Batch) error {
 	if b.Approval.State == ledger.ApprovalNeeded {
-		if err := s.checkedWarnings(v, b); err != nil {
+		if err := checkWarnings(v, h.ledger, b); err != nil {
 			return err
 		}
 	}
-	p, err := pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
+	p, err := pricing.Propose(v.ctx(), h.ledger, h.prices, b.ID)
 	if err == nil {
-		err = p.Matches(v.r.PostForm.Get("plan"))
+		err = p.Matches(v.form("plan"))
 	}
 	if err != nil {
 		return err
 	}
 	note := fmt.Sprintf("%s, %s, plan %s", count(p.Figures.Orders, "order"), p.Total, p.Hash)
-	err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who())
+	err = p.Approve(v.withAudit("approve", b.ID, note), h.ledger, v.who())
 	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.",
 		count(p.Figures.Orders, "order"), p.Total)
 }
 
 // approveCosts approves the new cost of rows that exceed the approval, if it is still the cost that
 // the form showed.
-func (s *Site) approveCosts(v *request, b ledger.Batch) error {
-	shown, err := s.findShownIncrease(v, b.ID)
+func (h *approvalHandler) approveCosts(v *request, b ledger.Batch) error {
+	shown, err := h.findShownIncrease(v, b.ID)
 	if err != nil {
 		return err
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(shown.Rows, "row"), shown.Cost,
 		shown.Approved.Dollars(), shown.Plan)
-	err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
+	err = h.approvals.ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
 	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"),
 		shown.Cost)
 }
 
-var approvalRoutes = []route{
-	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: ofUpload((*Site).draftApproval)},
-	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch((*Site).batchApproval)},
-	{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch((*Site).approve)},
-	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch((*Site).approveCosts)},
-	{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch((*Site).sendBack)},
-	{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch((*Site).reject)},
-	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch((*Site).rejectCosts)},
+// approvalHandler handles the approval of batches and of higher costs.
+type approvalHandler struct {
+	ledger    *ledger.Ledger
+	approvals ledger.Approvals
+	prices    pricing.Source
+	queue     *prepareQueue
+}
+
+func (h *approvalHandler) routes() []route {
+	return []route{
+		{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: of(h.queue.findUpload, h.draftApproval)},
+		{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch(h.batchApproval)},
+		{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch(h.approve)},
+		{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch(h.approveCosts)},
+		{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch(h.sendBack)},
+		{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch(h.reject)},
+		{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch(h.rejectCosts)},
+	}
 }
 
 // approvalPage is the page on which a batch is submitted, approved or refused.
@@ -246,9 +244,9 @@ func stepText(e ledger.ApprovalEvent) string {
 const patience = 1500 * time.Millisecond
 
 // draftApproval shows the cost of a draft to its preparer, who can submit it there.
-func (s *Site) draftApproval(v *request, u ledger.Upload) error {
+func (h *approvalHandler) draftApproval(v *request, u ledger.Upload) error {
 	ctx := v.ctx()
-	u, err := s.queue.wait(ctx, u, patience)
+	u, err := h.queue.wait(ctx, u, patience)
 	if err != nil {
 		return err
 	}
@@ -256,7 +254,7 @@ func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 		// The upload is still being read, or is unreadable.
 		return v.redirect("/sheets/" + u.ID)
 	}
-	b, err := s.Ledger.Batch(ctx, u.Batch)
+	b, err := h.ledger.Batch(ctx, u.Batch)
 	if err != nil {
 		return err
 	}
@@ -278,31 +276,27 @@ func (s *Site) draftApproval(v *request, u ledger.Upload) error {
 		Plan:    q.Plan,
 		Notes:   q.Notes,
 	}
-	if err := errors.Join(
-		load(&p.History)(s.Ledger.Approvals().DraftHistory(ctx, u.ID)),
-		s.fillApproval(v, p)); err != nil {
-		return err
-	}
-	return v.show("approve.html", "Approve "+u.File, p)
+	err = errors.Join(load(&p.History)(h.approvals.DraftHistory(ctx, u.ID)), h.fillApproval(v, p))
+	return v.show(err, "approve.html", "Approve "+u.File, p)
 }
 
 // printedWarnings is the maximum number of warnings on the page and on its printed record.
 const printedWarnings = 500
 
 // fillApproval adds the parts that drafts and batches have in common.
-func (s *Site) fillApproval(v *request, p *approvalPage) error {
+func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 	ctx, batch := v.ctx(), p.Batch.ID
 	p.Summary = p.Quote.Summary()
 	var firms []ledger.Organization
 	var f ledger.Figures
 	err := errors.Join(
-		load(&firms)(s.Ledger.Organizations().List(ctx)),
-		load(&f)(s.Ledger.Figures(ctx, batch)),
-		load(&p.Balance)(s.Ledger.Balance(ctx)),
-		load(&p.Funds)(pricing.LoadFunds(ctx, s.Ledger, p.Batch)),
-		load(&p.Warnings)(jobs.ListWarnings(ctx, s.Ledger, p.Batch, printedWarnings)),
-		load(&p.Asks)(s.Ledger.Approvals().NeedsSecond(ctx, batch)),
-		load(&p.Season)(schedule.LoadPlanOfBatch(ctx, s.Ledger, batch)))
+		load(&firms)(h.ledger.Organizations().List(ctx)),
+		load(&f)(h.ledger.Figures(ctx, batch)),
+		load(&p.Balance)(h.ledger.Balance(ctx)),
+		load(&p.Funds)(pricing.LoadFunds(ctx, h.ledger, p.Batch)),
+		load(&p.Warnings)(jobs.ListWarnings(ctx, h.ledger, p.Batch, printedWarnings)),
+		load(&p.Asks)(h.approvals.NeedsSecond(ctx, batch)),
+		load(&p.Season)(schedule.LoadPlanOfBatch(ctx, h.ledger, batch)))
 	for _, firm := range firms {
 		p.Firms = append(p.Firms, firm.Label())
 	}
@@ -318,16 +312,18 @@ func (s *Site) fillApproval(v *request, p *approvalPage) error {
 
 // batchApproval shows the cost of a batch to its approver. Afterwards it is the record of the
 // approval.
-func (s *Site) batchApproval(v *request, b ledger.Batch) error {
+func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
 	if !b.Open && !b.Canceled {
-		if at, err := s.sheetOf(ctx, b.ID); err != nil {
+		at, err := sheetOf(ctx, h.ledger.Uploads(), b.ID)
+		if err != nil {
 			return err
-		} else if at != "" {
+		}
+		if at != "" {
 			return v.redirect("/sheets/" + at + "/approve")
 		}
 	}
-	f, err := s.Ledger.Figures(ctx, b.ID)
+	f, err := h.ledger.Figures(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -340,31 +336,26 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
 		Charged: f.Spent,
 	}
-	if p.Quote, _, err = pricing.LoadBatchQuote(ctx, s.Ledger, b.ID); err != nil {
-		return err
-	}
-	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
+	p.Quote, _, err = pricing.LoadBatchQuote(ctx, h.ledger, b.ID)
+	if err = errors.Join(err, load(&p.History)(h.approvals.History(ctx, b.ID))); err != nil {
 		return err
 	}
 	for _, note := range p.Quote.Notes() {
 		p.Notes = append(p.Notes, note.Text())
 	}
-	err = errors.Join(load(&p.Was)(p.submittedCost()), s.fillApproval(v, p))
+	err = errors.Join(load(&p.Was)(p.submittedCost()), h.fillApproval(v, p))
 	if p.Waits {
 		p.Steps, p.Orders = steps(2), p.Quote.Rows
 		err = errors.Join(err,
-			load(&p.SendBack)(s.Ledger.Approvals().CanSendBack(ctx, b.ID)),
-			load(&p.approvers)(s.approvers(v, b.ID)))
+			load(&p.SendBack)(h.approvals.CanSendBack(ctx, b.ID)),
+			load(&p.approvers)(findApprovers(v, h.approvals, b.ID)))
 	} else {
-		dearer, costsErr := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
+		dearer, costsErr := h.approvals.CostIncrease(ctx, b.ID)
 		err = errors.Join(err, costsErr,
 			load(&p.Expected)(f.Cost()),
-			load(&p.Again)(s.loadCostApproval(v, b.ID, dearer)))
+			load(&p.Again)(loadCostApproval(v, h.approvals, b.ID, dearer)))
 	}
-	if err != nil {
-		return err
-	}
-	return v.show("approve.html", "Approve "+b.File, p)
+	return v.show(err, "approve.html", "Approve "+b.File, p)
 }
 
 // submittedCost returns the orders and the cost at submission, or "" if they have not changed.
@@ -394,31 +385,31 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.Batch.CreatedBy) }
 
 // sendBack returns a batch to its preparer, with a comment.
-func (s *Site) sendBack(v *request, b ledger.Batch) error {
-	comment := v.r.PostForm.Get("comment")
-	err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID,
+func (h *approvalHandler) sendBack(v *request, b ledger.Batch) error {
+	comment := v.form("comment")
+	err := h.approvals.SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID,
 		v.who(), comment)
 	return v.done(err, "/", "Sent back to %s. Nothing was sent to the filing service.",
 		cmp.Or(b.Approval.AskedBy, "the preparer"))
 }
 
 // reject cancels a batch that waits for approval. It records a reason.
-func (s *Site) reject(v *request, b ledger.Batch) error {
-	reason := v.r.PostForm.Get("comment")
-	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
+func (h *approvalHandler) reject(v *request, b ledger.Batch) error {
+	reason := v.form("comment")
+	rows, err := h.approvals.Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
 		reason)
 	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
 		count(rows, "row"))
 }
 
 // rejectCosts cancels the rows of a batch that cost more than was approved.
-func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
-	shown, err := s.findShownIncrease(v, b.ID)
+func (h *approvalHandler) rejectCosts(v *request, b ledger.Batch) error {
+	shown, err := h.findShownIncrease(v, b.ID)
 	if err != nil {
 		return err
 	}
-	reason := v.r.PostForm.Get("comment")
-	err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
+	reason := v.form("comment")
+	err = h.approvals.RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
 		shown, v.who(), reason)
 	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.",
 		count(shown.Rows, "row"))
@@ -429,28 +420,10 @@ const noteLength = 200
 
 // findShownIncrease finds the rows that wait for a new approval. It fails if they have changed
 // since the form was shown.
-func (s *Site) findShownIncrease(v *request, batch string) (ledger.CostIncrease, error) {
-	shown, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
+func (h *approvalHandler) findShownIncrease(v *request, batch string) (ledger.CostIncrease, error) {
+	shown, err := h.approvals.CostIncrease(v.ctx(), batch)
 	if err == nil {
-		err = shown.Matches(v.r.PostForm.Get("plan"))
+		err = shown.Matches(v.form("plan"))
 	}
 	return shown, err
-}
-
-// sentBackActions lists an action for each draft that an approver sent back.
-func (s *Site) sentBackActions(v *request) (all []action, err error) {
-	if !v.may(ledger.Preparer) {
-		return nil, nil
-	}
-	back, err := s.Ledger.Approvals().ListSentBack(v.ctx())
-	for _, b := range back {
-		all = append(all, action{
-			Class:  "warn",
-			Text:   fmt.Sprintf("%s was sent back: %s", b.File, shortened(b.Comment, noteLength)),
-			Note:   "by " + b.By,
-			Button: "Correct",
-			Path:   "/sheets/" + b.Upload,
-		})
-	}
-	return all, err
 }

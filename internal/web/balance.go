@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -19,12 +20,22 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-var balanceRoutes = []route{
-	{pattern: "GET /balance", may: viewer, serve: (*Site).balance},
-	{pattern: "GET /balance.csv", may: exporter, serve: (*Site).balanceFile},
-	{pattern: "POST /balance/entries", may: operator, serve: (*Site).recordEntry},
-	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
-	{pattern: "GET /balance/forecast", may: viewer, serve: (*Site).forecast},
+// balanceHandler handles the recorded balance and its entries.
+type balanceHandler struct {
+	ledger  *ledger.Ledger
+	seasons *schedule.Scheduler
+	// found is keyed by the ledger's version and the filter.
+	found *cache.Cache[string, foundEntries]
+}
+
+func (h *balanceHandler) routes() []route {
+	return []route{
+		{pattern: "GET /balance", may: viewer, serve: h.balance},
+		{pattern: "GET /balance.csv", may: exporter, serve: h.balanceFile},
+		{pattern: "POST /balance/entries", may: operator, serve: h.recordEntry},
+		{pattern: "POST /balance/ask", may: operator, serve: h.askForFunds},
+		{pattern: "GET /balance/forecast", may: viewer, serve: h.forecast},
+	}
 }
 
 // balancePage is the recorded balance.
@@ -56,28 +67,28 @@ type balancePage struct {
 // Left returns the balance that remains after the queued rows.
 func (p *balancePage) Left() money.Cents { return p.Balance.Available() - p.Queued.Amount }
 
-func (s *Site) balance(v *request) error {
+func (h *balanceHandler) balance(v *request) error {
 	ctx := v.ctx()
 	p := new(balancePage)
 	var halt ledger.Halted
 	err := errors.Join(
-		load(&p.Balance)(s.Ledger.Balance(ctx)),
-		load(&halt)(s.Ledger.Fleet().Halt(ctx)),
-		s.loadLines(v, p))
+		load(&p.Balance)(h.ledger.Balance(ctx)),
+		load(&halt)(h.ledger.Fleet().Halt(ctx)),
+		h.loadLines(v, p))
 	if err == nil {
-		p.Rows, p.Queued, err = s.Ledger.Backlog(ctx)
+		p.Rows, p.Queued, err = h.ledger.Backlog(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if halt.Reason == filing.HaltFunds {
 		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Balance)
-		p.Asking = !halt.Until.After(s.Ledger.Now())
+		p.Asking = !halt.Until.After(h.ledger.Now())
 	}
 	if p.Balance.HasDeposit {
 		p.Short = p.Balance.Missing(p.Queued.Amount)
 	}
-	return v.show("balance.html", "Balance", p)
+	return v.show(nil, "balance.html", "Balance", p)
 }
 
 // maxEntry is the largest plausible amount. A larger one is a typing error.
@@ -115,14 +126,14 @@ func parseEntry(form url.Values) (kind ledger.EntryKind, amount money.Cents, not
 }
 
 // recordEntry records a deposit or an adjustment.
-func (s *Site) recordEntry(v *request) error {
+func (h *balanceHandler) recordEntry(v *request) error {
 	kind, amount, note, err := parseEntry(v.r.PostForm)
 	if err != nil {
 		return err
 	}
-	enter, act := s.Ledger.RecordDeposit, "deposit"
+	enter, act := h.ledger.RecordDeposit, "deposit"
 	if kind == ledger.Adjustment {
-		enter, act = s.Ledger.Adjust, "adjust"
+		enter, act = h.ledger.Adjust, "adjust"
 	}
 	said := amount.Dollars()
 	if note != "" {
@@ -133,8 +144,8 @@ func (s *Site) recordEntry(v *request) error {
 }
 
 // askForFunds sends one row now, to find out whether the funds are sufficient again.
-func (s *Site) askForFunds(v *request) error {
-	err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
+func (h *balanceHandler) askForFunds(v *request) error {
+	err := h.ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
 	return v.done(err, "/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
 }
 
@@ -173,17 +184,16 @@ func (f *balanceFilter) Filters() bool {
 }
 
 // balanceFilter reads the filter from the address.
-func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
-	zone, err := schedule.FirmZone(v.ctx(), s.Ledger)
+func (h *balanceHandler) balanceFilter(v *request) (*balanceFilter, error) {
+	zone, err := schedule.FirmZone(v.ctx(), h.ledger)
 	if err != nil {
 		return nil, err
 	}
-	ask := v.r.URL.Query()
 	f := &balanceFilter{
-		Kind:   ask.Get("kind"),
-		Search: shortened(strings.TrimSpace(ask.Get("q")), maxSearch),
-		From:   ask.Get("from"),
-		To:     ask.Get("to"),
+		Kind:   v.query("kind"),
+		Search: v.search("q"),
+		From:   v.query("from"),
+		To:     v.query("to"),
 		Zone:   zone.String(),
 	}
 	switch f.Kind {
@@ -203,8 +213,6 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 	f.query.To, err = dayIn(f.To, zone, 1)
 	return f, err
 }
-
-const maxSearch = 200
 
 // dayIn returns the start of a day in a zone, shifted by a number of days. It returns the zero time
 // if day is empty.
@@ -228,20 +236,20 @@ func (f *balanceFilter) path(page, before string) string {
 const linesOnPage = 25
 
 // loadLines loads the page of entries that the address asks for.
-func (s *Site) loadLines(v *request, p *balancePage) error {
+func (h *balanceHandler) loadLines(v *request, p *balancePage) error {
 	ctx := v.ctx()
-	f, err := s.balanceFilter(v)
+	f, err := h.balanceFilter(v)
 	if err != nil {
 		return err
 	}
 	p.Filter = f
-	version, err := s.Ledger.Fleet().Version(ctx)
+	version, err := h.ledger.Fleet().Version(ctx)
 	if err != nil {
 		return err
 	}
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
-	found, err := s.entries.Get(ctx, version+" "+f.path("", strconv.FormatInt(before, 10)),
-		func(ctx context.Context) (foundEntries, error) { return s.findEntries(ctx, f, before) })
+	before, _ := strconv.ParseInt(v.query("before"), 10, 64)
+	found, err := h.found.Get(ctx, version+" "+f.path("", strconv.FormatInt(before, 10)),
+		func(ctx context.Context) (foundEntries, error) { return h.findEntries(ctx, f, before) })
 	if err != nil {
 		return err
 	}
@@ -254,7 +262,7 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 		p.Newest = f.path("/balance", "") + "#entries"
 	}
 	p.CSV = f.path("/balance.csv", "")
-	p.Lines, err = report.DescribeEntries(ctx, s.Ledger, lines)
+	p.Lines, err = report.DescribeEntries(ctx, h.ledger, lines)
 	return err
 }
 
@@ -267,13 +275,13 @@ type foundEntries struct {
 
 // findEntries reads the entries that match a filter. This takes the database seconds for a hundred
 // thousand orders.
-func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
-	if found.sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
+func (h *balanceHandler) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
+	if found.sums, err = h.ledger.Entries().SumLines(ctx, f.query); err != nil {
 		return found, err
 	}
 	q := f.query
 	q.Before, q.Limit = before, linesOnPage+1
-	for line, err := range s.Ledger.Entries().Lines(ctx, q) {
+	for line, err := range h.ledger.Entries().Lines(ctx, q) {
 		if err != nil {
 			return found, err
 		}
@@ -293,8 +301,8 @@ func signed(c money.Cents) template.HTML {
 
 // balanceFile sends the entries that match the filter as CSV. The oldest come first, so that each
 // balance is the previous one plus the amount.
-func (s *Site) balanceFile(v *request) error {
-	f, err := s.balanceFilter(v)
+func (h *balanceHandler) balanceFile(v *request) error {
+	f, err := h.balanceFilter(v)
 	if err != nil {
 		return err
 	}
@@ -303,7 +311,7 @@ func (s *Site) balanceFile(v *request) error {
 		return err
 	}
 	return v.export("", "balance", "balance.csv", func(path string) error {
-		return report.WriteEntries(v.ctx(), s.Ledger, path, f.query, zone)
+		return report.WriteEntries(v.ctx(), h.ledger, path, f.query, zone)
 	})
 }
 
@@ -318,16 +326,16 @@ type forecastPage struct {
 	LeftOut int
 }
 
-func (s *Site) forecast(v *request) error {
+func (h *balanceHandler) forecast(v *request) error {
 	days := schedule.ForecastDays
-	if text := v.r.URL.Query().Get("days"); text != "" {
+	if text := v.query("days"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > schedule.MaxForecastDays {
 			return badRequest("Choose a number of days from 1 to %d.", schedule.MaxForecastDays)
 		}
 		days = n
 	}
-	f, err := s.Seasons.Forecast(v.ctx(), days)
+	f, err := h.seasons.Forecast(v.ctx(), days)
 	if err != nil {
 		return err
 	}
@@ -335,5 +343,5 @@ func (s *Site) forecast(v *request) error {
 	for _, r := range f.Runs {
 		p.LeftOut += r.LeftOut
 	}
-	return v.show("forecast.html", "Forecast", p)
+	return v.show(nil, "forecast.html", "Forecast", p)
 }

@@ -15,17 +15,27 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-var batchRoutes = []route{
-	{pattern: "GET /batches/{batch}", may: viewer, serve: ofBatch((*Site).batchPage)},
-	{pattern: "GET /batches/{batch}/live", may: viewer, serve: ofBatch((*Site).batchProgress), json: true},
-	{pattern: "POST /batches/{batch}/pause", may: hands, serve: ofBatch((*Site).pauseBatch)},
-	{pattern: "POST /batches/{batch}/resume", may: hands, serve: ofBatch((*Site).resumeBatch)},
-	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: ofBatch((*Site).cancelBatch)},
-	{pattern: "POST /batches/{batch}/retry", may: hands, serve: ofBatch((*Site).retryBatch)},
-	{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: ofBatch((*Site).dismissRows)},
+// batchHandler handles the page of a batch.
+type batchHandler struct {
+	ledger   *ledger.Ledger
+	overview *overview
+	rows     *rowHandler
+}
+
+func (h *batchHandler) routes() []route {
+	return []route{
+		{pattern: "GET /batches/{batch}", may: viewer, serve: ofBatch(h.batchPage)},
+		{pattern: "GET /batches/{batch}/live", may: viewer, serve: ofBatch(h.batchProgress), json: true},
+		{pattern: "POST /batches/{batch}/pause", may: hands, serve: ofBatch(h.pauseBatch)},
+		{pattern: "POST /batches/{batch}/resume", may: hands, serve: ofBatch(h.resumeBatch)},
+		{pattern: "POST /batches/{batch}/cancel", may: hands, serve: ofBatch(h.cancelBatch)},
+		{pattern: "POST /batches/{batch}/retry", may: hands, serve: ofBatch(h.retryBatch)},
+		{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: ofBatch(h.dismissRows)},
+	}
 }
 
 // batchPage is the page of a batch.
@@ -60,28 +70,19 @@ type batchPage struct {
 	List *rowList
 }
 
-// findBatch finds the batch of an address. Unlike the commands it rejects abbreviated IDs, because
-// an abbreviation could match another batch later.
-func (s *Site) findBatch(v *request) (ledger.Batch, error) {
-	id := v.r.PathValue("batch")
-	b, err := s.Ledger.Batch(v.ctx(), id)
-	if err == nil && b.ID != id {
-		err = ledger.ErrNotFound
-	}
-	return b, err
-}
-
-func (s *Site) batchPage(v *request, b ledger.Batch) error {
+func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	if !b.Open {
-		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil {
+		at, err := sheetOf(v.ctx(), h.ledger.Uploads(), b.ID)
+		if err != nil {
 			return err
-		} else if at != "" {
+		}
+		if at != "" {
 			return v.redirect("/sheets/" + at)
 		}
 	}
 	p := &batchPage{Batch: b, Steps: steps(3)}
 	var err error
-	if p.Panel, err = s.loadPanel(v.ctx(), b); err != nil {
+	if p.Panel, err = h.loadPanel(v.ctx(), b); err != nil {
 		return err
 	}
 	p.Mark = mark(p.Panel)
@@ -92,12 +93,14 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
 	err = errors.Join(
-		load(&p.Again)(s.loadCostApproval(v, b.ID, p.Panel.Increase)),
-		load(&p.Corrections)(s.Ledger.Corrections(v.ctx(), b.ID)),
-		load(&p.List)(s.listRows(v, b, c)))
+		load(&p.Again)(loadCostApproval(v, h.ledger.Approvals(), b.ID, p.Panel.facts.Increase)),
+		load(&p.Corrections)(h.ledger.Corrections(v.ctx(), b.ID)),
+		load(&p.List)(h.rows.list(v, b, c)))
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
-		p.Steps = steps(2)
-		err = errors.Join(err, s.addWaiting(v, p))
+		p.Steps, p.Waits = steps(2), true
+		q, _, quoteErr := pricing.LoadBatchQuote(v.ctx(), h.ledger, b.ID)
+		p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
+		err = errors.Join(err, quoteErr)
 	} else if p.Panel.Done() {
 		p.Steps = steps(4)
 		last := &p.Steps[len(p.Steps)-1]
@@ -106,23 +109,20 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		last.Current = last.Partial
 	}
 	if b.Corrects != "" {
-		original, findErr := s.Ledger.Batch(v.ctx(), b.Corrects)
+		original, findErr := h.ledger.Batch(v.ctx(), b.Corrects)
 		if findErr == nil {
 			p.Original = &original
 		} else if !errors.Is(findErr, ledger.ErrNotFound) {
 			err = errors.Join(err, findErr)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return v.show("batch.html", b.File, p)
+	return v.show(err, "batch.html", b.File, p)
 }
 
 // sheetOf returns the ID of the upload that a batch was prepared from, or "" if it no longer
 // exists.
-func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
-	uploads, err := s.Ledger.Uploads().List(ctx)
+func sheetOf(ctx context.Context, kept ledger.Uploads, batch string) (string, error) {
+	uploads, err := kept.List(ctx)
 	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
 		return uploads[i].ID, err
 	}
@@ -133,7 +133,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 // mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Increase,
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.facts.Increase,
 		p.OutOfFunds, p.Done()))
 	return hex.EncodeToString(sum[:4])
 }
@@ -144,11 +144,8 @@ type panel struct {
 	Batch    ledger.Batch
 	Summary  report.Summary
 	Statuses []report.FilingStatus
-	Stack    stack
 	Balance  ledger.Balance
 	Holds    []hold
-	// Increase are the rows that cost more than was approved.
-	Increase ledger.CostIncrease
 	// OutOfFunds reports whether the rows wait for funds at the filing service itself. Someone adds
 	// funds there, then resumes the batch.
 	OutOfFunds bool
@@ -165,35 +162,30 @@ type hold struct {
 }
 
 // loadPanel loads the current state of a batch.
-func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
+func (h *batchHandler) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
 	var f ledger.Figures
 	var filings ledger.Filings
 	var fleet fleetFacts
 	err := errors.Join(
-		load(&f)(s.loadFigures(ctx, b.ID)),
-		load(&filings)(s.loadFilings(ctx, b.ID)),
-		load(&fleet)(s.loadFleet(ctx)))
+		load(&f)(h.overview.loadFigures(ctx, b.ID)),
+		load(&filings)(h.overview.loadFilings(ctx, b.ID)),
+		load(&fleet)(h.overview.loadFleet(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	st, facts, err := s.statusOf(ctx, b, f, filings.Exceptions, fleet)
-	if err != nil {
-		return nil, err
-	}
+	st, err := h.overview.statusOf(ctx, b, f, filings.Exceptions, fleet)
 	p := &panel{
 		batchStatus: st,
 		Batch:       b,
 		Summary:     report.Summary{Batch: b.ID, Figures: f, Filings: filings},
 		Statuses:    report.FilingStatuses(filings),
-		Stack:       stackOf(st.Headline.String(), f.Counts),
-		Balance:     facts.Balance,
-		Increase:    facts.Increase,
+		Balance:     fleet.balance,
 	}
 	for _, h := range st.Holds {
-		p.Holds = append(p.Holds, adviseHold(h, facts))
-		p.OutOfFunds = p.OutOfFunds || (h.Reason == jobs.HeldForFunds && !facts.Balance.HasDeposit)
+		p.Holds = append(p.Holds, adviseHold(h, st.facts))
+		p.OutOfFunds = p.OutOfFunds || (h.Reason == jobs.HeldForFunds && !fleet.balance.HasDeposit)
 	}
-	return p, nil
+	return p, err
 }
 
 // adviseHold adds advice to a hold: the action that ends it, and the page for it.
@@ -273,8 +265,8 @@ func (p *panel) ToDo() bool {
 }
 
 // batchProgress returns the current panel of a batch to its open page, as JSON.
-func (s *Site) batchProgress(v *request, b ledger.Batch) error {
-	p, err := s.loadPanel(v.ctx(), b)
+func (h *batchHandler) batchProgress(v *request, b ledger.Batch) error {
+	p, err := h.loadPanel(v.ctx(), b)
 	if err != nil {
 		return err
 	}
@@ -287,7 +279,7 @@ func (s *Site) batchProgress(v *request, b ledger.Batch) error {
 		Say string `json:"say"`
 		// Gone reports whether the page is outdated and has to be reloaded.
 		Gone bool `json:"gone"`
-	}{Tally: tallyOf(p.Counts), Say: p.Say(), Gone: mark(p) != v.r.URL.Query().Get("mark")}
+	}{Tally: tallyOf(p.Counts), Say: p.Say(), Gone: mark(p) != v.query("mark")}
 	var html strings.Builder
 	if err := templates()["batch.html"].ExecuteTemplate(&html, "panel", p); err != nil {
 		return fmt.Errorf("make the panel of a batch: %w", err)
@@ -297,25 +289,25 @@ func (s *Site) batchProgress(v *request, b ledger.Batch) error {
 }
 
 // pauseBatch stops sending the rows of a batch.
-func (s *Site) pauseBatch(v *request, b ledger.Batch) error {
-	err := s.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID)
+func (h *batchHandler) pauseBatch(v *request, b ledger.Batch) error {
+	err := h.ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is paused. No more rows are sent until someone resumes it. "+
 		"Rows already sent get their result.")
 }
 
 // resumeBatch resumes a paused batch. It also retries if funds were insufficient.
-func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
-	err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
+func (h *batchHandler) resumeBatch(v *request, b ledger.Batch) error {
+	err := h.ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is resumed.")
 }
 
 // cancelBatch cancels the rows that were not sent.
-func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
-	n, err := s.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
+func (h *batchHandler) cancelBatch(v *request, b ledger.Batch) error {
+	n, err := h.ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
 	if err != nil {
 		return err
 	}
-	f, err := s.Ledger.ResultFigures(v.ctx(), b.ID)
+	f, err := h.ledger.ResultFigures(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -327,15 +319,15 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 }
 
 // dismissRows skips the rows that need attention and will not be corrected.
-func (s *Site) dismissRows(v *request, b ledger.Batch) error {
-	n, err := strconv.Atoi(v.r.PostForm.Get("rows"))
+func (h *batchHandler) dismissRows(v *request, b ledger.Batch) error {
+	n, err := strconv.Atoi(v.form("rows"))
 	if err != nil || n < 1 {
 		return errForm
 	}
-	if err := s.Ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
+	if err := h.ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
 		return err
 	}
-	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
+	pending, err := h.ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
 	if err != nil {
 		return err
 	}
@@ -348,7 +340,7 @@ func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 }
 
 // retryBatch makes the rejected rows of a batch ready to send again.
-func (s *Site) retryBatch(v *request, b ledger.Batch) error {
-	n, err := s.Ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
+func (h *batchHandler) retryBatch(v *request, b ledger.Batch) error {
+	n, err := h.ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "Ready to send again: %s.", count(n, "rejected row"))
 }

@@ -190,7 +190,7 @@ func TestBatchProgress(t *testing.T) {
 func TestControl(t *testing.T) {
 	s := newSite(t)
 	// What a form changes is seen at once, however long sums are kept.
-	s.figures = cache.New[string](cache.Options[ledger.Figures]{})
+	s.server.overview.figures = cache.New[string](cache.Options[ledger.Figures]{})
 	v := s.as(ledger.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	at := "/batches/" + batch

@@ -11,10 +11,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-var chargeRoutes = []route{
-	{pattern: "GET /charges", may: viewer, serve: (*Site).charges},
-	{pattern: "GET /charges.csv", may: exporter, serve: (*Site).chargesFile},
-	{pattern: "GET /charges.xlsx", may: exporter, serve: (*Site).chargesFile},
+// chargeHandler handles the charges by client.
+type chargeHandler struct{ ledger *ledger.Ledger }
+
+func (h *chargeHandler) routes() []route {
+	return []route{
+		{pattern: "GET /charges", may: viewer, serve: h.charges},
+		{pattern: "GET /charges.csv", may: exporter, serve: h.chargesFile},
+		{pattern: "GET /charges.xlsx", may: exporter, serve: h.chargesFile},
+	}
 }
 
 // allMonths selects all months in the filter.
@@ -56,14 +61,13 @@ func (p *chargesPage) Query() string {
 }
 
 // loadCharges loads the charges that the address selects. The default is the newest month.
-func (s *Site) loadCharges(v *request) (*chargesPage, error) {
-	ask := v.r.URL.Query()
-	p := &chargesPage{Month: ask.Get("month"), Client: shortened(ask.Get("client"), maxSearch)}
-	var err error
-	if p.zone, err = schedule.FirmZone(v.ctx(), s.Ledger); err != nil {
+func (h *chargeHandler) loadCharges(v *request) (*chargesPage, error) {
+	zone, err := schedule.FirmZone(v.ctx(), h.ledger)
+	if err != nil {
 		return nil, err
 	}
-	if p.Months, err = s.Ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
+	p := &chargesPage{Month: v.query("month"), Client: v.search("client"), zone: zone}
+	if p.Months, err = h.ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
 		return nil, err
 	}
 	p.Months = append(p.Months, allMonths)
@@ -77,7 +81,7 @@ func (s *Site) loadCharges(v *request) (*chargesPage, error) {
 	case !slices.Contains(p.Months, month):
 		return nil, errNoPage
 	}
-	if p.all, err = s.Ledger.Entries().Charges(v.ctx(), month, p.zone); err != nil {
+	if p.all, err = h.ledger.Entries().Charges(v.ctx(), month, p.zone); err != nil {
 		return nil, err
 	}
 	for i := range p.all {
@@ -89,8 +93,8 @@ func (s *Site) loadCharges(v *request) (*chargesPage, error) {
 	return p, nil
 }
 
-func (s *Site) charges(v *request) error {
-	p, err := s.loadCharges(v)
+func (h *chargeHandler) charges(v *request) error {
+	p, err := h.loadCharges(v)
 	if err != nil {
 		return err
 	}
@@ -104,12 +108,12 @@ func (s *Site) charges(v *request) error {
 		l.ServiceFee, l.StateFee, l.Split = l.Fees()
 		p.Lines = append(p.Lines, l)
 	}
-	return v.show("charges.html", "Charges", p)
+	return v.show(nil, "charges.html", "Charges", p)
 }
 
 // chargesFile sends the charges as a file.
-func (s *Site) chargesFile(v *request) error {
-	p, err := s.loadCharges(v)
+func (h *chargeHandler) chargesFile(v *request) error {
+	p, err := h.loadCharges(v)
 	if err != nil {
 		return err
 	}

@@ -54,32 +54,39 @@ func readOptionsOf(u ledger.Upload) (readOptions, error) {
 	return r, nil
 }
 
+// encode returns the options in the form that the ledger stores.
+func (r readOptions) encode() ([]byte, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("keep the options: %w", err)
+	}
+	return body, nil
+}
+
 // columnsPage shows the step in which a person checks the columns.
-func (s *Site) columnsPage(v *request, u ledger.Upload) error {
-	p, err := s.surveyUpload(v, u)
+func (h *uploadHandler) columnsPage(v *request, u ledger.Upload) error {
+	p, err := h.surveyUpload(v, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
 		// That page shows why the columns cannot be read.
 		return v.redirect("/sheets/" + u.ID)
-	case err != nil:
-		return err
 	}
-	if p.Survey.Err != nil {
-		p.Problem = p.Survey.Err.Error()
-	}
-	return v.show("columns.html", u.File, p)
+	return v.show(err, "columns.html", u.File, p)
 }
 
 // surveyUpload starts the page of an upload, with its options and the survey of its columns. If the
 // format is invalid, the page has only the upload, and the error is returned.
-func (s *Site) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err error) {
+func (h *uploadHandler) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err error) {
 	p = &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
 	if p.Reading, err = readOptionsOf(u); err != nil {
 		return nil, err
 	}
-	if p.Survey, err = s.queue.survey(v.ctx(), u); err != nil {
+	if p.Survey, err = h.queue.survey(v.ctx(), u); err != nil {
 		return p, err
+	}
+	if p.Survey.Err != nil {
+		p.Problem = p.Survey.Err.Error()
 	}
 	p.Fields = importer.ColumnsOf(p.Survey.Product)
 	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
@@ -179,40 +186,31 @@ func options(u ledger.Upload) (importer.Options, error) {
 }
 
 // recallMapping applies the saved mapping of an earlier sheet with the same shape to an upload.
-func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
-	survey, err := s.queue.survey(ctx, u)
+func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) error {
+	survey, err := h.queue.survey(ctx, u)
 	if err != nil {
 		// The page of the upload shows the error.
 		return nil
 	}
-	m, err := s.Ledger.Uploads().FindMapping(ctx, survey.Shape)
+	m, err := h.uploads.FindMapping(ctx, survey.Shape)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	r := readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
-	if s.understands(ctx, u, r) != nil {
-		// The mapping names a column that no longer exists.
-		return nil
+	u.Options, err = readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}.encode()
+	if err != nil || h.queue.understands(ctx, u) != nil {
+		// The mapping may name a column that no longer exists.
+		return err
 	}
-	return s.saveReadOptions(ctx, u, r)
-}
-
-func (s *Site) saveReadOptions(ctx context.Context, u ledger.Upload, r readOptions) error {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("keep the options: %w", err)
-	}
-	u.Options = body
-	return s.Ledger.Uploads().Change(ctx, u)
+	return h.uploads.Change(ctx, u)
 }
 
 // changeColumnMapping changes the product, the columns and the options by which
 // an upload is read.
-func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
-	survey, err := s.queue.survey(v.ctx(), u)
+func (h *uploadHandler) changeColumnMapping(v *request, u ledger.Upload) error {
+	survey, err := h.queue.survey(v.ctx(), u)
 	if err != nil {
 		return err
 	}
@@ -226,7 +224,10 @@ func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 	}
 	suggested := r.mapColumns(v.r.PostForm, survey.Columns, was)
 	r.Checked = was.Checked || !suggested
-	if err := s.understands(v.ctx(), u, r); err != nil {
+	if u.Options, err = r.encode(); err != nil {
+		return err
+	}
+	if err := h.queue.understands(v.ctx(), u); err != nil {
 		return err
 	}
 	// A saved mapping is found by the headers. It needs headers that the importer recognizes
@@ -239,10 +240,10 @@ func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 		for i, c := range survey.Columns {
 			headers[i] = c.Header
 		}
-		err = s.Ledger.Uploads().SetMapping(ctx,
+		err = h.uploads.SetMapping(ctx,
 			ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
 	case keep, was.Keep && !r.Keep && survey.Shape != "":
-		err = s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape)
+		err = h.uploads.DeleteMapping(ctx, survey.Shape)
 		if errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}
@@ -250,7 +251,7 @@ func (s *Site) changeColumnMapping(v *request, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	if err := s.saveReadOptions(ctx, u, r); err != nil {
+	if err := h.uploads.Change(ctx, u); err != nil {
 		return err
 	}
 	if suggested {

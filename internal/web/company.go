@@ -19,13 +19,18 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-var companyRoutes = []route{
-	{pattern: "GET /companies", may: viewer, serve: (*Site).companies},
-	{pattern: "GET /companies/{key}", may: viewer, serve: (*Site).company},
-	{pattern: "GET /renewals", may: viewer, serve: (*Site).renewals},
-	{pattern: "POST /companies/{key}/subscription", may: operator, serve: (*Site).setSubscription},
-	{pattern: "POST /companies/{key}/renewal", may: operator, serve: (*Site).recordRenewal},
-	{pattern: "GET /search", may: viewer, serve: (*Site).search},
+// companyHandler handles the companies, their subscriptions, and the search.
+type companyHandler struct{ ledger *ledger.Ledger }
+
+func (h *companyHandler) routes() []route {
+	return []route{
+		{pattern: "GET /companies", may: viewer, serve: h.companies},
+		{pattern: "GET /companies/{key}", may: viewer, serve: h.company},
+		{pattern: "GET /renewals", may: viewer, serve: h.renewals},
+		{pattern: "POST /companies/{key}/subscription", may: operator, serve: h.setSubscription},
+		{pattern: "POST /companies/{key}/renewal", may: operator, serve: h.recordRenewal},
+		{pattern: "GET /search", may: viewer, serve: h.search},
+	}
 }
 
 // companiesPage lists the companies of submitted rows.
@@ -39,9 +44,9 @@ type companiesPage struct {
 
 const companiesOnPage = 50
 
-func (s *Site) companies(v *request) error {
-	after := v.r.URL.Query().Get("after")
-	companies, err := s.Ledger.Companies().List(v.ctx(), after, companiesOnPage+1)
+func (h *companyHandler) companies(v *request) error {
+	after := v.query("after")
+	companies, err := h.ledger.Companies().List(v.ctx(), after, companiesOnPage+1)
 	if err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func (s *Site) companies(v *request) error {
 	if after != "" {
 		p.First = "/companies"
 	}
-	return v.show("companies.html", "Companies", p)
+	return v.show(nil, "companies.html", "Companies", p)
 }
 
 // companyPage is the page of a company.
@@ -100,15 +105,15 @@ type companyDue struct {
 // filingsOfCompany is the maximum number of filings on the page of a company.
 const filingsOfCompany = 200
 
-func (s *Site) company(v *request) error {
+func (h *companyHandler) company(v *request) error {
 	ctx := v.ctx()
-	c, err := s.Ledger.Companies().Company(ctx, v.r.PathValue("key"))
+	c, err := h.ledger.Companies().Company(ctx, v.r.PathValue("key"))
 	if err != nil {
 		return err
 	}
 	p := &companyPage{ListedCompany: c}
 	if c.ID != "" {
-		known, err := s.Ledger.Companies().Find(ctx, []string{c.ID})
+		known, err := h.ledger.Companies().Find(ctx, []string{c.ID})
 		if err != nil {
 			return err
 		}
@@ -116,7 +121,7 @@ func (s *Site) company(v *request) error {
 			p.Record = &record
 		}
 	}
-	rows, err := s.Ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1)
+	rows, err := h.ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1)
 	if err != nil {
 		return err
 	}
@@ -124,22 +129,22 @@ func (s *Site) company(v *request) error {
 	files := make(map[string]ledger.Batch)
 	for _, r := range rows {
 		if _, ok := files[r.Batch]; !ok {
-			if files[r.Batch], err = s.Ledger.Batch(ctx, r.Batch); err != nil {
+			if files[r.Batch], err = h.ledger.Batch(ctx, r.Batch); err != nil {
 				return err
 			}
 		}
 		p.add(r, files[r.Batch])
-		if err := s.addDocuments(v, p, r); err != nil {
+		if err := h.addDocuments(v, p, r); err != nil {
 			return err
 		}
 	}
 	p.addDueDates()
 	if c.ID != "" {
-		if p.Subscriptions, err = s.loadSubscriptions(v, c.ID, p.Filings); err != nil {
+		if p.Subscriptions, err = h.loadSubscriptions(v, c.ID, p.Filings); err != nil {
 			return err
 		}
 	}
-	return v.show("company.html", c.Name, p)
+	return v.show(nil, "company.html", c.Name, p)
 }
 
 // add adds a row to the filings.
@@ -163,11 +168,11 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 const rowsWithDocuments = 50
 
 // addDocuments adds the documents of a row.
-func (s *Site) addDocuments(v *request, p *companyPage, r ledger.Row) error {
+func (h *companyHandler) addDocuments(v *request, p *companyPage, r ledger.Row) error {
 	if len(p.Filings) > rowsWithDocuments || len(r.Items) == 0 {
 		return nil
 	}
-	for d, err := range s.Ledger.Documents().OfRow(v.ctx(), r.ID) {
+	for d, err := range h.ledger.Documents().OfRow(v.ctx(), r.ID) {
 		if err != nil {
 			return err
 		}
@@ -226,7 +231,7 @@ type subscriptions struct {
 }
 
 // loadSubscriptions finds the subscriptions of a company and the reports that they cover.
-func (s *Site) loadSubscriptions(v *request, company string, filings []companyFiling) (*subscriptions, error) {
+func (h *companyHandler) loadSubscriptions(v *request, company string, filings []companyFiling) (*subscriptions, error) {
 	found := &subscriptions{Statuses: subscriptionStatuses}
 	for _, f := range filings {
 		for _, i := range f.Items {
@@ -236,12 +241,12 @@ func (s *Site) loadSubscriptions(v *request, company string, filings []companyFi
 		}
 	}
 	var err error
-	found.Renewals, err = s.loadRenewals(v, company)
+	found.Renewals, err = h.loadRenewals(v, company)
 	return found, err
 }
 
-func (s *Site) loadRenewals(v *request, company string) ([]renewal, error) {
-	all, err := jobs.Renewals(v.ctx(), s.Ledger, season.Builtin(), company)
+func (h *companyHandler) loadRenewals(v *request, company string) ([]renewal, error) {
+	all, err := jobs.Renewals(v.ctx(), h.ledger, season.Builtin(), company)
 	if err != nil {
 		return nil, err
 	}
@@ -256,14 +261,14 @@ func (s *Site) loadRenewals(v *request, company string) ([]renewal, error) {
 const renewalsOnPage = 200
 
 // renewals lists the covered reports that need attention.
-func (s *Site) renewals(v *request) error {
-	all, err := s.loadRenewals(v, "")
+func (h *companyHandler) renewals(v *request) error {
+	all, err := h.loadRenewals(v, "")
 	if err != nil {
 		return err
 	}
 	late := slices.DeleteFunc(slices.Clone(all), func(r renewal) bool { return r.Needs == "" })
 	shown, _ := firstOf(late, renewalsOnPage)
-	return v.show("renewals.html", "Renewals", struct {
+	return v.show(nil, "renewals.html", "Renewals", struct {
 		Renewals []renewal
 		// Waiting counts the renewals that still have time.
 		Waiting int
@@ -272,13 +277,13 @@ func (s *Site) renewals(v *request) error {
 }
 
 // setSubscription records the status of a subscription that a person has looked up.
-func (s *Site) setSubscription(v *request) error {
-	order, status := v.r.PostForm.Get("order"), v.r.PostForm.Get("status")
+func (h *companyHandler) setSubscription(v *request) error {
+	order, status := v.form("order"), v.form("status")
 	if !slices.Contains(subscriptionStatuses, status) {
 		return badRequest("Choose a status. Nothing was changed.")
 	}
-	note := cmp.Or(strings.TrimSpace(shortened(v.r.PostForm.Get("note"), noteLength)), "looked up by a person")
-	err := s.Ledger.Subscriptions().SetStatus(v.withAudit("subscription", order, note+": "+status), order, status)
+	note := cmp.Or(strings.TrimSpace(shortened(v.form("note"), noteLength)), "looked up by a person")
+	err := h.ledger.Subscriptions().SetStatus(v.withAudit("subscription", order, note+": "+status), order, status)
 	if errors.Is(err, ledger.ErrNoSubscription) {
 		return badRequest("No annual report has the order ID %s. Nothing was changed.", order)
 	}
@@ -287,13 +292,13 @@ func (s *Site) setSubscription(v *request) error {
 }
 
 // recordRenewal records the order that renews a covered report.
-func (s *Site) recordRenewal(v *request) error {
-	order := strings.TrimSpace(v.r.PostForm.Get("order"))
-	row, err := strconv.ParseInt(v.r.PostForm.Get("row"), 10, 64)
+func (h *companyHandler) recordRenewal(v *request) error {
+	order := strings.TrimSpace(v.form("order"))
+	row, err := strconv.ParseInt(v.form("row"), 10, 64)
 	if err != nil || order == "" || len(order) > noteLength {
 		return badRequest("Enter the order ID of the renewal. Nothing was changed.")
 	}
-	err = s.Ledger.Subscriptions().Renew(v.withAudit("renewal", order, ""), row, order)
+	err = h.ledger.Subscriptions().Renew(v.withAudit("renewal", order, ""), row, order)
 	switch {
 	case errors.Is(err, ledger.ErrNotCovered):
 		return badRequest("This report does not wait for a renewal any more. Nothing was changed.")
@@ -333,21 +338,21 @@ func (p *searchPage) Nothing() bool {
 }
 
 // search finds companies, clients, orders, batches and uploads.
-func (s *Site) search(v *request) error {
+func (h *companyHandler) search(v *request) error {
 	ctx := v.ctx()
-	p := &searchPage{Search: strings.TrimSpace(shortened(v.r.URL.Query().Get("q"), 200))}
+	p := &searchPage{Search: v.search("q")}
 	if p.Search == "" {
-		return v.show("search.html", "Search", p)
+		return v.show(nil, "search.html", "Search", p)
 	}
 	var batches []ledger.Batch
 	var uploads []ledger.Upload
-	companies := s.Ledger.Companies()
+	companies := h.ledger.Companies()
 	err := errors.Join(
 		load(&p.Companies)(companies.Search(ctx, p.Search, foundCompanies+1)),
 		load(&p.Clients)(companies.Clients(ctx, p.Search, foundOthers)),
-		load(&p.Orders)(s.findOrders(ctx, p.Search)),
-		load(&batches)(s.Ledger.Batches(ctx)),
-		load(&uploads)(s.Ledger.Uploads().List(ctx)))
+		load(&p.Orders)(h.findOrders(ctx, p.Search)),
+		load(&batches)(h.ledger.Batches(ctx)),
+		load(&uploads)(h.ledger.Uploads().List(ctx)))
 	if err != nil {
 		return err
 	}
@@ -363,21 +368,21 @@ func (s *Site) search(v *request) error {
 			p.Uploads = append(p.Uploads, u)
 		}
 	}
-	return v.show("search.html", "Search: "+p.Search, p)
+	return v.show(nil, "search.html", "Search: "+p.Search, p)
 }
 
 // findOrders lists the rows that have the order ID.
-func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
-	rows, err := s.Ledger.RowsWithOrder(ctx, order)
+func (h *companyHandler) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
+	rows, err := h.ledger.RowsWithOrder(ctx, order)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	names, err := s.Ledger.CompanyNames(ctx, rows)
+	names, err := h.ledger.CompanyNames(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
-		b, err := s.Ledger.Batch(ctx, r.Batch)
+		b, err := h.ledger.Batch(ctx, r.Batch)
 		if err != nil {
 			return nil, err
 		}

@@ -4,11 +4,10 @@ import (
 	"archive/zip"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,36 +17,44 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/documents"
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-var downloadRoutes = []route{
-	{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: ofBatch((*Site).results)},
-	{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: ofBatch((*Site).results)},
-	{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: ofBatch((*Site).attention)},
-	{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: ofBatch((*Site).documents)},
-	{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: ofBatch((*Site).document)},
-	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch((*Site).correctBatch)},
+// downloadHandler handles the results and the documents of a batch.
+type downloadHandler struct {
+	ledger    *ledger.Ledger
+	service   func() (*filingapi.Client, error)
+	downloads network.Downloads
+	log       *slog.Logger
+}
+
+func (h *downloadHandler) routes() []route {
+	return []route{
+		{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: ofBatch(h.results)},
+		{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: ofBatch(h.results)},
+		{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: ofBatch(h.attention)},
+		{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: ofBatch(h.documents)},
+		{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: ofBatch(h.document)},
+	}
 }
 
 // results sends the spreadsheet of a batch with a result for every row.
-func (s *Site) results(v *request, b ledger.Batch) error {
+func (h *downloadHandler) results(v *request, b ledger.Batch) error {
 	ending := filepath.Ext(v.r.URL.Path)
 	return v.export(b.ID, "results"+ending, baseName(b.File)+".results"+ending, func(path string) error {
-		_, err := report.Write(v.ctx(), s.Ledger, b.ID, path)
+		_, err := report.Write(v.ctx(), h.ledger, b.ID, path)
 		return err
 	})
 }
 
 // attention sends a workbook of the rows that a correction can help.
-func (s *Site) attention(v *request, b ledger.Batch) error {
+func (h *downloadHandler) attention(v *request, b ledger.Batch) error {
 	name := baseName(b.File) + ".needs-attention.xlsx"
 	err := v.export(b.ID, "needs-attention workbook", name, func(path string) error {
-		return report.WriteAttention(v.ctx(), s.Ledger, b.ID, path)
+		return report.WriteAttention(v.ctx(), h.ledger, b.ID, path)
 	})
 	if errors.Is(err, report.ErrNothingToCorrect) {
 		return v.nothingToCorrect(b)
@@ -59,127 +66,9 @@ func (v *request) nothingToCorrect(b ledger.Batch) error {
 	return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
 }
 
-// correctBatch makes a new upload of the rows that a correction can help, with the options of the
-// batch. If such an upload exists, it leads there, so that two people do not correct the same rows.
-func (s *Site) correctBatch(v *request, b ledger.Batch) error {
-	kept, err := s.attentionOf(v.ctx(), b.ID)
-	if err != nil {
-		return err
-	}
-	if len(kept.Rows) == 0 {
-		return v.nothingToCorrect(b)
-	}
-	waiting, found, err := s.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
-	if err != nil {
-		return err
-	}
-	if found {
-		return v.leadTo("/batches/"+waiting+"/approve", "note",
-			"Corrections of %s wait for approval. They are approved or sent back before others are made.", b.File)
-	}
-	u, found, err := s.findCorrection(v.ctx(), b, kept.Rows)
-	if err != nil {
-		return err
-	}
-	if found {
-		return v.leadTo("/sheets/"+u.ID, "note", "%s opened these rows before. The corrections made so far are here.",
-			u.CreatedBy)
-	}
-	if u, err = s.takeAttention(v, b); err != nil {
-		return err
-	}
-	if u.Edits, err = json.Marshal(kept); err != nil {
-		return fmt.Errorf("keep the refusals: %w", err)
-	}
-	o := importer.OptionsOf(b)
-	err = s.saveReadOptions(v.ctx(), u,
-		readOptions{Product: o.Product, State: o.State, Year: o.FilingYear, User: o.User, Map: o.Map})
-	if err != nil {
-		return err
-	}
-	return v.leadTo("/sheets/"+u.ID, "note", "These are the rows of %s that need attention, as a new upload. Correct "+
-		"rows with a filing exception in the filing service's dashboard instead; here they count as ordered.", b.File)
-}
-
-// attentionOf returns the initial corrections of an upload of the rows that need attention: the
-// numbers of the rows, and the filing service's reasons for refusing them.
-func (s *Site) attentionOf(ctx context.Context, batch string) (corrections, error) {
-	c := corrections{Salt: rand.Text(), Of: batch}
-	for row, err := range s.Ledger.Results(ctx, batch) {
-		if err != nil {
-			return c, err
-		}
-		if row.Result != filing.Rejected && row.Result != filing.Invalid {
-			continue
-		}
-		c.Rows = append(c.Rows, row.Number)
-		if row.Result == filing.Rejected {
-			if c.Refused == nil {
-				c.Refused = make(map[int]string)
-			}
-			c.Refused[row.Number] = report.Message(&row)
-		}
-	}
-	return c, nil
-}
-
-// findCorrection finds an upload that corrects the rows of a batch.
-func (s *Site) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (ledger.Upload, bool, error) {
-	uploads, err := s.Ledger.Uploads().List(ctx)
-	if err != nil {
-		return ledger.Upload{}, false, err
-	}
-	for _, listed := range uploads {
-		if listed.File != attentionName(b) {
-			continue
-		}
-		u, err := s.Ledger.Uploads().Find(ctx, listed.ID)
-		if errors.Is(err, ledger.ErrNotFound) {
-			// Someone has deleted the upload since it was listed.
-			continue
-		}
-		c, decodeErr := correctionsOf(u)
-		if err := errors.Join(err, decodeErr); err != nil {
-			return u, false, err
-		}
-		missing := func(row int) bool { return !slices.Contains(c.Rows, row) }
-		if c.Of == b.ID && !slices.ContainsFunc(rows, missing) {
-			return u, true, nil
-		}
-	}
-	return ledger.Upload{}, false, nil
-}
-
-// attentionName returns the file name of an upload of the rows of a batch that need attention.
-func attentionName(b ledger.Batch) string {
-	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
-}
-
-func (s *Site) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err error) {
-	if err := s.mayKeep(v); err != nil {
-		return u, err
-	}
-	err = inFolder(func(dir string) error {
-		path := filepath.Join(dir, "attention.xlsx")
-		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
-			return err
-		}
-		content, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("read the rows that need attention: %w", err)
-		}
-		defer content.Close()
-		name := attentionName(b)
-		u, err = s.Ledger.Uploads().Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
-			ledger.Upload{File: name, CreatedBy: v.who()}, content)
-		return err
-	})
-	return u, err
-}
-
 // document sends one document of a batch.
-func (s *Site) document(v *request, b ledger.Batch) error {
-	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
+func (h *downloadHandler) document(v *request, b ledger.Batch) error {
+	items, err := documents.Items(v.ctx(), h.ledger, b.ID)
 	if err != nil {
 		return err
 	}
@@ -187,11 +76,11 @@ func (s *Site) document(v *request, b ledger.Batch) error {
 	if at < 0 {
 		return ledger.ErrNotFound
 	}
-	client, err := s.Service()
+	client, err := h.service()
 	if err != nil {
 		return noService(err)
 	}
-	return s.passOn(v, b, client, items[at])
+	return h.passOn(v, b, client, items[at])
 }
 
 func noService(err error) error {
@@ -200,10 +89,10 @@ func noService(err error) error {
 }
 
 // passOn downloads a document and sends it to the reader.
-func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
+func (h *downloadHandler) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
 	return inFolder(func(dir string) error {
 		var got documents.Outcome
-		err := s.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o })
+		err := h.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o })
 		switch {
 		case errors.Is(err, filingapi.ErrNotFound):
 			return &httpError{http.StatusNotFound, "The filing service no longer has this document",
@@ -223,9 +112,9 @@ func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item do
 }
 
 // save saves documents into a folder. No other request uses the folder.
-func (s *Site) save(ctx context.Context, dir string, links documents.Links, items []documents.Item,
+func (h *downloadHandler) save(ctx context.Context, dir string, links documents.Links, items []documents.Item,
 	done func(documents.Outcome)) error {
-	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
+	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: h.downloads, Log: h.log})
 	if err != nil {
 		return err
 	}
@@ -233,15 +122,15 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 }
 
 // documents sends all documents of a batch as a ZIP file while it downloads them.
-func (s *Site) documents(v *request, b ledger.Batch) error {
-	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
+func (h *downloadHandler) documents(v *request, b ledger.Batch) error {
+	items, err := documents.Items(v.ctx(), h.ledger, b.ID)
 	if err != nil {
 		return err
 	}
 	if len(items) == 0 {
 		return v.leadTo("/batches/"+b.ID, "note", "No documents have arrived for this batch yet.")
 	}
-	client, err := s.Service()
+	client, err := h.service()
 	if err != nil {
 		return noService(err)
 	}
@@ -252,7 +141,7 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 		v.w.Header().Set("Content-Type", "application/zip")
 		v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
 		p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir, told: make(map[string]bool)}
-		early := s.save(v.ctx(), dir, client, items, p.add)
+		early := h.save(v.ctx(), dir, client, items, p.add)
 		if v.ctx().Err() != nil {
 			return nil // the reader has left
 		}
@@ -262,7 +151,7 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 		}
 		if err != nil {
 			// The response has started. Aborting it is the only way to show that it is incomplete.
-			s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
+			h.log.Warn("document download incomplete", "batch", b.ID, "err", err)
 			panic(http.ErrAbortHandler)
 		}
 		return nil

@@ -118,7 +118,7 @@ var known = []struct {
 }
 
 // showError answers a request with the page of an error. A script gets the error as JSON.
-func (s *Site) showError(v *request, err error) {
+func (s *server) showError(v *request, err error) {
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
 		// The client has disconnected.
 		return
@@ -157,7 +157,7 @@ func (s *Site) showError(v *request, err error) {
 		err = v.showStatus(t.Status, "error.html", t.Title, shown)
 	}
 	if err != nil {
-		s.Log.Error("answer failed", "err", err)
+		s.log.Error("answer failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
 }
@@ -200,7 +200,7 @@ func (v *request) isForPage() bool {
 	return v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html")
 }
 
-func (s *Site) explain(v *request, err error) *httpError {
+func (s *server) explain(v *request, err error) *httpError {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
 			if k.answer.Status == http.StatusForbidden {
@@ -217,7 +217,7 @@ func (s *Site) explain(v *request, err error) *httpError {
 		}
 	}
 	name := rand.Text()[:8]
-	s.Log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "reference", name, "err", err)
+	s.log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "reference", name, "err", err)
 	return &httpError{http.StatusInternalServerError, "Something went wrong",
 		"The server made an error. Check whether your change was made before you try again. If the error comes back, " +
 			"tell an operator that the server log has it as " + name + "."}
@@ -230,11 +230,11 @@ func (v *request) back() string {
 	if err != nil || from.Path == "" || from.Host != v.r.Host {
 		return "/"
 	}
-	if v.site.hasPage(from.Path) {
+	if v.server.hasPage(from.Path) {
 		return local(from.RequestURI())
 	}
 	for at := path.Dir(from.Path); len(at) > 1; at = path.Dir(at) {
-		if v.site.hasPage(at) {
+		if v.server.hasPage(at) {
 			return local((&url.URL{Path: at}).RequestURI())
 		}
 	}
@@ -242,8 +242,8 @@ func (v *request) back() string {
 }
 
 // hasPage reports whether a path is the address of a page.
-func (s *Site) hasPage(at string) bool {
-	_, pattern := s.routes.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
+func (s *server) hasPage(at string) bool {
+	_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
 	return strings.HasPrefix(pattern, http.MethodGet+" ")
 }
 

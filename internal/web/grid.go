@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -11,19 +10,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// gridRoutes serve the rows of an upload to the grid and apply its edits.
-var gridRoutes = []route{
-	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
-	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
+// gridHandler serves the rows of an upload to the grid and applies its edits.
+type gridHandler struct {
+	uploads ledger.Uploads
+	queue   *prepareQueue
+}
+
+func (h *gridHandler) routes() []route {
+	return []route{
+		{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: h.gridRows, json: true},
+		{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: h.changeGrid, json: true},
+	}
 }
 
 // gridAnswer is the answer to requests for rows and for changes. It has the current state of the
@@ -143,52 +147,60 @@ type gridQuery struct {
 }
 
 func parseGridQuery(v *request) gridQuery {
-	ask := v.r.URL.Query()
-	q := gridQuery{
-		show:       ask.Get("show"),
-		group:      ask.Get("group"),
-		search:     strings.ToLower(shortened(strings.TrimSpace(ask.Get("q")), 200)),
-		sort:       ask.Get("sort"),
-		descending: ask.Get("dir") == "desc",
-		column:     -1,
-		limit:      gridRowsUsual,
+	return gridQuery{
+		show:       v.query("show"),
+		group:      v.query("group"),
+		search:     strings.ToLower(v.search("q")),
+		sort:       v.query("sort"),
+		descending: v.query("dir") == "desc",
+		column:     v.number("column", -1),
+		from:       max(0, v.number("from", 0)),
+		limit:      min(max(1, v.number("limit", gridRowsUsual)), gridRowsMost),
 	}
-	if n, err := strconv.Atoi(ask.Get("column")); err == nil {
-		q.column = n
-	}
-	if n, err := strconv.Atoi(ask.Get("from")); err == nil {
-		q.from = max(0, n)
-	}
-	if n, err := strconv.Atoi(ask.Get("limit")); err == nil {
-		q.limit = min(max(1, n), gridRowsMost)
-	}
-	return q
 }
 
 // gridRows returns rows of an upload.
-func (s *Site) gridRows(v *request) error {
+func (h *gridHandler) gridRows(v *request) error {
 	q := parseGridQuery(v)
-	var answer gridAnswer
-	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		s.queue.prepareIfIdle(u)
-		groups := groupProblems(h.draft)
-		answer = s.describeDraft(h, u, groups)
-		q.bought = h.bought
-		found := findRows(h.draft, groups, q)
+	return h.answer(v, func(d *heldDraft, u ledger.Upload) (gridAnswer, error) {
+		h.queue.prepareIfIdle(u)
+		groups := groupProblems(d.draft)
+		answer := d.describe(u, h.queue.state(u), groups)
+		q.bought = d.bought
+		found := findRows(d.draft, groups, q)
 		answer.From, answer.Total = q.from, len(found)
 		for _, i := range found[min(q.from, len(found)):min(q.from+q.limit, len(found))] {
-			answer.Rows = append(answer.Rows, gridRowOf(h.draft, h.draft.At(i), q.bought))
+			answer.Rows = append(answer.Rows, gridRowOf(d.draft, d.draft.At(i), q.bought))
 		}
-		return nil
+		return answer, nil
 	})
-	if err != nil {
+}
+
+// answer sends the answer of f about the draft of the request's upload. It turns errors about the
+// format into messages that a reader can act on.
+func (h *gridHandler) answer(v *request, f func(*heldDraft, ledger.Upload) (gridAnswer, error)) error {
+	var answer gridAnswer
+	err := h.queue.drafts.use(v.ctx(), v.r.PathValue("sheet"), func(d *heldDraft, u ledger.Upload) (err error) {
+		answer, err = f(d, u)
+		return err
+	})
+	format := new(sheet.FormatError)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return errNoSheet
+	case errors.Is(err, importer.ErrDraftTooLarge):
+		return &httpError{http.StatusRequestEntityTooLarge, "The spreadsheet is too large for the grid",
+			"Nothing was changed. Correct its errors in your file, then upload it again."}
+	case errors.As(err, &format):
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+	case err != nil:
 		return err
 	}
 	return v.sendJSON(http.StatusOK, answer)
 }
 
-// describeDraft returns the answer about the current state of an upload, without rows.
-func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, groups []*problemGroup) gridAnswer {
+// describe returns the answer about the current state of an upload, without rows.
+func (h *heldDraft) describe(u ledger.Upload, state gridState, groups []*problemGroup) gridAnswer {
 	q, err := quoteOf(u)
 	if err == nil && q != nil {
 		h.bought = make(map[int]bool, len(q.Bought))
@@ -202,7 +214,7 @@ func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, groups []*problemGro
 		Counts:    countRows(h.draft, h.bought),
 		Columns:   gridColumnsOf(h.draft),
 		Groups:    shownGroups(groups),
-		State:     s.gridState(u),
+		State:     state,
 		Rows:      []gridRow{},
 		Conflicts: []gridConflict{},
 	}
@@ -210,23 +222,6 @@ func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, groups []*problemGro
 		answer.Cost = gridCost{q.TotalText(), q.Rows}
 	}
 	return answer
-}
-
-// useDraft calls f with the draft of the request's upload. It turns errors about the format into
-// messages that a reader can act on.
-func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) error {
-	err := s.withDraft(v.ctx(), v.r.PathValue("sheet"), f)
-	format := new(sheet.FormatError)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return errNoSheet
-	case errors.Is(err, importer.ErrDraftTooLarge):
-		return &httpError{http.StatusRequestEntityTooLarge, "The spreadsheet is too large for the grid",
-			"Nothing was changed. Correct its errors in your file, then upload it again."}
-	case errors.As(err, &format):
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	return err
 }
 
 func countRows(d *importer.Draft, bought map[int]bool) gridCounts {
@@ -246,30 +241,6 @@ func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
 		return filing.Exists
 	}
 	return r.Result
-}
-
-// gridState returns the state of the preparation of an upload.
-func (s *Site) gridState(u ledger.Upload) gridState {
-	if u.Batch != "" && len(u.Quote) > 0 {
-		q, err := quoteOf(u)
-		if err == nil && q != nil && q.Problem != "" {
-			return gridState{Stage: "The cost is not known", Problem: q.Problem}
-		}
-		return gridState{Stage: "Ready"}
-	}
-	now := s.queue.current(u)
-	if now == nil {
-		return gridState{Stage: string(stageWaits), Busy: true}
-	}
-	select {
-	case <-now.done:
-		if now.err != nil {
-			return gridState{Stage: "Not prepared", Problem: sentence(now.err.Error())}
-		}
-	default:
-	}
-	at := now.progress.Load().(progress)
-	return gridState{Stage: string(at.stage), Busy: true, Done: at.done, Total: at.total}
 }
 
 // findRows returns the indexes of the rows that match a query.
@@ -451,125 +422,6 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 		return c, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
 	}
 	return c, nil
-}
-
-const (
-	// maxDraftsHeld is the size of the cache of drafts in bytes.
-	maxDraftsHeld = 512 << 20
-	// companiesAtOnce is the maximum number of rows whose companies are loaded before the first
-	// answer.
-	companiesAtOnce = 5000
-)
-
-// heldDraft is a cached draft of an upload and the version of the upload that it has. mu is held
-// while the draft is used.
-type heldDraft struct {
-	mu    sync.Mutex
-	draft *importer.Draft
-	// options are the encoded options of the upload.
-	options string
-	version int
-	// learned counts how often company records were added.
-	learned int
-	// bought are the rows that were bought before, according to the last quote.
-	bought map[int]bool
-}
-
-// newDrafts returns the cache of the drafts that people edit.
-func newDrafts() *cache.Cache[string, *heldDraft] {
-	return cache.New[string](cache.Options[*heldDraft]{
-		Max:  maxDraftsHeld,
-		Cost: func(h *heldDraft) int { return int(h.draft.Size()) },
-	})
-}
-
-// draftKey returns the cache key of an upload's draft. Other options mean another draft.
-func draftKey(u ledger.Upload) string { return u.ID + " " + string(u.Options) }
-
-// withDraft calls f with the draft of an upload at its current version or a later one. f has
-// exclusive use of the draft.
-func (s *Site) withDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
-	u, err := s.Ledger.Uploads().Find(ctx, id)
-	if err != nil {
-		return err
-	}
-	h, err := s.drafts.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) {
-		return s.readDraft(ctx, u)
-	})
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.applyEdits(u); err != nil {
-		return err
-	}
-	return f(h, u)
-}
-
-// applyEdits updates the draft to the version of the upload.
-func (h *heldDraft) applyEdits(u ledger.Upload) error {
-	if u.Version <= h.version {
-		return nil
-	}
-	c, err := correctionsOf(u)
-	if err != nil {
-		return err
-	}
-	if err := h.draft.Set(c.Edits, c.Excluded); err != nil {
-		return err
-	}
-	h.version = u.Version
-	return nil
-}
-
-// readDraft reads an upload as a draft.
-func (s *Site) readDraft(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
-	h := &heldDraft{options: string(u.Options), version: u.Version}
-	err := s.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
-		h.draft, err = importer.OpenDraft(u.File, content, o)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	kept, err := correctionsOf(u)
-	if err != nil {
-		return nil, err
-	}
-	h.draft.SetRefused(kept.Refused)
-	if h.draft.Len() <= companiesAtOnce {
-		s.addKnownCompanies(s.queue.ctx, h)
-	} else {
-		s.queue.running.Go(func() { s.addKnownCompanies(s.queue.ctx, h) })
-	}
-	return h, nil
-}
-
-// learnCompanies adds newly looked-up companies to the draft of an upload, if it is being edited.
-func (s *Site) learnCompanies(ctx context.Context, u ledger.Upload) {
-	if h, ok := s.drafts.Peek(draftKey(u)); ok {
-		s.addKnownCompanies(ctx, h)
-	}
-}
-
-// addKnownCompanies adds the company records of earlier look-ups to a draft.
-func (s *Site) addKnownCompanies(ctx context.Context, h *heldDraft) {
-	h.mu.Lock()
-	refs := h.draft.Refs()
-	h.mu.Unlock()
-	known, err := s.Ledger.Companies().Find(ctx, refs)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.Log.Warn("recalling companies failed", "err", err)
-		}
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.draft.SetRecords(known) {
-		h.learned++
-	}
 }
 
 // columnAt returns a column of the draft by its index.

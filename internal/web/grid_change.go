@@ -195,32 +195,26 @@ func parseGridRequest(v *request) (*gridRequest, error) {
 }
 
 // changeGrid changes cells and exclusions, or previews a change.
-func (s *Site) changeGrid(v *request) error {
+func (h *gridHandler) changeGrid(v *request) error {
 	r, err := parseGridRequest(v)
 	if err != nil {
 		return err
 	}
-	var answer gridAnswer
-	err = s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		e := &gridEditor{request: r, draft: h.draft, by: v.who()}
-		e.errors = countRows(e.draft, nil).Errors
+	return h.answer(v, func(d *heldDraft, u ledger.Upload) (gridAnswer, error) {
+		e := &gridEditor{request: r, draft: d.draft, by: v.who(), errors: countRows(d.draft, nil).Errors}
 		if r.Preview {
 			defer e.restore()
 			_, err = e.make(u, time.Now())
-		} else if err = s.keepChange(v, h, u, e); err == nil {
-			u, err = s.Ledger.Uploads().Find(v.ctx(), u.ID)
+		} else if err = h.keepChange(v, d, u, e); err == nil {
+			u, err = h.uploads.Find(v.ctx(), u.ID)
 		}
 		if err != nil && (!r.Preview || !errors.Is(err, errUnchanged) && !errors.Is(err, errNoGroup)) {
-			return err
+			return gridAnswer{}, err
 		}
-		answer = s.describeDraft(h, u, groupProblems(e.draft))
-		e.describe(&answer, h.bought)
-		return nil
+		answer := d.describe(u, h.queue.state(u), groupProblems(d.draft))
+		e.describe(&answer, d.bought)
+		return answer, nil
 	})
-	if err != nil {
-		return err
-	}
-	return v.sendJSON(http.StatusOK, answer)
 }
 
 // errUnchanged aborts a transaction that would change nothing.
@@ -228,15 +222,15 @@ var errUnchanged = errors.New("nothing changes")
 
 // keepChange applies and saves a change within a transaction. It applies the change to the latest
 // version of the upload, which may include changes of other people.
-func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEditor) error {
+func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *gridEditor) error {
 	now := time.Now().UTC()
-	after, err := s.Ledger.Uploads().Edit(v.withAudit("correct", u.File, ""), u.ID,
+	after, err := h.uploads.Edit(v.withAudit("correct", u.File, ""), u.ID,
 		func(u ledger.Upload) ([]byte, string, error) {
-			if string(u.Options) != h.options {
+			if string(u.Options) != d.options {
 				// The options have changed since the draft was read.
 				return nil, "", ledger.ErrStale
 			}
-			if err := h.applyEdits(u); err != nil {
+			if err := d.applyEdits(u); err != nil {
 				return nil, "", err
 			}
 			edits, err := e.make(u, now)
@@ -254,8 +248,8 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 		e.restore()
 		return err
 	}
-	h.version = after.Version
-	s.queue.scheduleRestart(u.ID, after.Batch)
+	d.version = after.Version
+	h.queue.scheduleRestart(u.ID, after.Batch)
 	return nil
 }
 

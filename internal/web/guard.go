@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,48 +24,31 @@ import (
 // Host. All current browsers send Origin with a POST, so a changing request with neither header
 // does not come from one. Serving it is safe: it has no account unless it brings a session cookie,
 // and SameSite=Lax keeps browsers from adding the cookie to a POST that another site starts.
-func (s *Site) guard(next http.Handler) http.Handler {
+func (s *server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	if s.Public != nil {
 		// The flag's parser has already checked the URL.
 		_ = origins.AddTrustedOrigin(s.Public.Scheme + "://" + s.Public.Host)
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.showError(&request{site: s, w: w, r: r}, errOrigin)
+		s.showError(&request{server: s, w: w, r: r}, errOrigin)
 	}))
 	next = origins.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.allowedHost(r.Host) {
-			s.showError(&request{site: s, w: w, r: r}, errHost)
+		if !s.allows(r.Host) {
+			s.showError(&request{server: s, w: w, r: r}, errHost)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// allowedHost reports whether the site serves a host. On loopback any other name means that a
-// foreign page pointed its name at this machine.
-func (s *Site) allowedHost(host string) bool {
-	if s.Public != nil && strings.EqualFold(host, s.Public.Host) {
-		return true
-	}
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
-	}
-	name = strings.Trim(name, "[]")
-	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() || strings.EqualFold(name, "localhost") {
-		return true
-	}
-	return !s.Local && s.Public == nil
-}
-
 // maxForm is the maximum size, in bytes, of a form without a file, such as a page of corrections.
 const maxForm = 4 << 20
 
 // answer authorizes a request and serves it.
-func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
-	v := &request{site: s, w: w, r: r, asked: rt}
+func (s *server) answer(rt route, w http.ResponseWriter, r *http.Request) {
+	v := &request{server: s, w: w, r: r, asked: rt}
 	err := v.authorize()
 	if err == nil {
 		err = v.allowed(rt)
@@ -81,7 +63,7 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 
 // serve serves a route. It limits the concurrent uploads of an account, because an upload over a
 // slow connection may take minutes.
-func (s *Site) serve(rt route, v *request) error {
+func (s *server) serve(rt route, v *request) error {
 	if rt.upload {
 		leave, ok := s.uploads.take(v.session.Account.ID)
 		if !ok {
@@ -89,23 +71,21 @@ func (s *Site) serve(rt route, v *request) error {
 		}
 		defer leave()
 	}
-	err := rt.serve(s, v)
+	err := rt.serve(v)
 	if rt.upload || v.r.Method != http.MethodGet {
 		// The next page must show this change, so its cached data is dropped.
-		s.actionFacts.Delete("")
-		s.figures.Delete(v.r.PathValue("batch"))
-		s.filings.Delete(v.r.PathValue("batch"))
+		s.overview.forget(v.r.PathValue("batch"))
 	}
 	return err
 }
 
 // loadSession finds the session of the request.
 func (v *request) loadSession() error {
-	cookie, err := v.r.Cookie(v.site.cookieName(sessionCookie))
+	cookie, err := v.r.Cookie(v.server.cookieName(sessionCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
-	session, err := v.site.Ledger.Accounts().FindSession(v.r.Context(), cookie.Value)
+	session, err := v.server.accounts.FindSession(v.r.Context(), cookie.Value)
 	if errors.Is(err, ledger.ErrSession) {
 		v.signedIn = false
 		return nil
@@ -241,12 +221,12 @@ func newTraceLimit() *rate.Limiter { return rate.NewLimiter(rate.Every(traceEver
 
 // keepTrace records an event in the audit log if the limit allows it. A failure is only logged, so
 // that the request is still answered.
-func (s *Site) keepTrace(ctx context.Context, limit *rate.Limiter, a ledger.AuditEvent) {
+func (s *server) keepTrace(ctx context.Context, limit *rate.Limiter, a ledger.AuditEvent) {
 	if !limit.Allow() {
 		return
 	}
-	if err := s.Ledger.AuditLog().Record(context.WithoutCancel(ctx), a); err != nil {
-		s.Log.Error("audit event lost", "what", a.What, "err", err)
+	if err := s.audit.Record(context.WithoutCancel(ctx), a); err != nil {
+		s.log.Error("audit event lost", "what", a.What, "err", err)
 	}
 }
 
@@ -269,7 +249,7 @@ var denials = map[*httpError]string{
 func (v *request) route() string {
 	pattern := v.r.Pattern
 	if pattern == "" {
-		_, pattern = v.site.routes.Handler(v.r)
+		_, pattern = v.server.mux.Handler(v.r)
 	}
 	if pattern == "/" {
 		return "unknown"
@@ -279,7 +259,7 @@ func (v *request) route() string {
 
 // recordDenied records a request that was rejected for lack of permission. It ignores pages
 // requested without a session, because they lead to the sign-in page.
-func (s *Site) recordDenied(v *request, t *httpError) {
+func (s *server) recordDenied(v *request, t *httpError) {
 	reason, ok := denials[t]
 	if !ok || (t == errSignIn && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead)) {
 		return
@@ -289,12 +269,12 @@ func (s *Site) recordDenied(v *request, t *httpError) {
 
 // recordDenial logs why a request was rejected. If the reader is signed in, it also adds an audit
 // event.
-func (s *Site) recordDenial(v *request, reason string) {
+func (s *server) recordDenial(v *request, reason string) {
 	if !v.signedIn {
 		// A request that is rejected early may still have a session.
 		_ = v.loadSession()
 	}
-	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
+	s.log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
 	if v.signedIn {
 		s.keepTrace(v.ctx(), s.denials, v.act("", "denied", v.route(), reason))
@@ -302,14 +282,14 @@ func (s *Site) recordDenial(v *request, reason string) {
 }
 
 // recordFailedSignIn logs a failed sign-in and adds an audit event.
-func (s *Site) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
-	s.Log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
+func (s *server) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
+	s.log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
 	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }
 
 // logAct logs an audit event. It logs accounts by their IDs, omits notes, and names objects only
 // for accounts and exports. Other texts may contain text that people entered.
-func (s *Site) logAct(a ledger.AuditEvent) {
+func (s *server) logAct(a ledger.AuditEvent) {
 	line := []any{"what", a.What, "account", s.accountID(a.By), "address", a.From}
 	switch object := s.accountID(a.Of); {
 	case a.What == "denied", a.What == "sign-in-failed":
@@ -320,15 +300,15 @@ func (s *Site) logAct(a ledger.AuditEvent) {
 	case a.What == "download", a.What == "dashboard":
 		line = append(line, "object", a.Of)
 	}
-	s.Log.Info("audit event", line...)
+	s.log.Info("audit event", line...)
 }
 
 // accountID returns the ID of the account with a name, or "" if no account has it.
-func (s *Site) accountID(name string) string {
+func (s *server) accountID(name string) string {
 	if name == "" {
 		return ""
 	}
-	a, err := s.Ledger.Accounts().Find(context.Background(), name)
+	a, err := s.accounts.Find(context.Background(), name)
 	if err != nil {
 		return ""
 	}

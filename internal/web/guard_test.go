@@ -287,9 +287,9 @@ func loggedSite(t *testing.T, change ...func(*Config)) (*testSite, *logbook) {
 func TestTracesAreBounded(t *testing.T) {
 	s := newSite(t)
 	for range 2 * maxTraces {
-		s.keepTrace(t.Context(), s.failures, ledger.AuditEvent{What: "sign-in-failed", From: "192.0.2.1"})
+		s.server.keepTrace(t.Context(), s.server.failures, ledger.AuditEvent{What: "sign-in-failed", From: "192.0.2.1"})
 	}
-	s.keepTrace(t.Context(), s.denials, ledger.AuditEvent{What: "denied", By: "ana"})
+	s.server.keepTrace(t.Context(), s.server.denials, ledger.AuditEvent{What: "denied", By: "ana"})
 	acts := s.acts(ledger.AuditQuery{})
 	if n := len(acts); n < maxTraces || n > 2*maxTraces-10 || acts[0].What != "denied" {
 		t.Errorf("%d are in the audit log, the newest %+v", n, acts[0])
@@ -337,7 +337,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		func() { stranger.send("/enter", url.Values{"link": {typed}}) })
 	step("no sign-in link to mail", map[string]any{"address": "127.0.0.1"}, func() {
 		stranger.send("/sign-in", url.Values{"name": {typed}})
-		s.mailing.Wait()
+		s.signIn.mailing.Wait()
 	})
 	step("audit event", map[string]any{"what": "account-add", "account": a.ID},
 		makesLink("/settings/accounts", "name", "Leo", "role", "preparer"))

@@ -57,7 +57,7 @@ func TestStatusOfBatches(t *testing.T) {
 	c := ledger.Counts{filing.Uncertain: 2, filing.Canceled: 1}
 	b := need(s.Ledger.Batch(t.Context(), batch))(s)
 	b.Canceled = true
-	st, _, err := s.statusOf(t.Context(), b, ledger.Figures{Counts: c}, 0, fleetFacts{})
+	st, err := s.server.overview.statusOf(t.Context(), b, ledger.Figures{Counts: c}, 0, fleetFacts{})
 	if s.must(err); st.Word != "Canceled, 2 uncertain" {
 		t.Errorf("%q", st.Word)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,20 +54,30 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	return q, nil
 }
 
-// prepareQueue reads uploads into prepared batches and quotes them in the background. Its results
-// are in the ledger. If this process ends, the next process that serves the upload starts again.
-type prepareQueue struct {
-	site    *Site
+// background is the work that goes on between requests. It ends when the site closes.
+type background struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+}
+
+// prepareQueue reads uploads into prepared batches and quotes them in the background. Its results
+// are in the ledger. If this process ends, the next process that serves the upload starts again.
+type prepareQueue struct {
+	*background
+	*reader
+	ledger  *ledger.Ledger
+	drafts  *drafts
+	service func() (*filingapi.Client, error)
+	// quoting has what all quotes have in common.
+	quoting intake.Quoting
+	// throttle is nil if look-ups are unlimited.
+	throttle *lookup.Throttle
+	log      *slog.Logger
 	// room limits the number of sheets that are read at once.
 	room chan struct{}
 	// batches is keyed by batch, because two uploads may make the same batch.
 	batches singleflight.Group
-
-	// surveys is keyed by upload and version.
-	surveys *cache.Cache[string, *importer.Survey]
 	// companies is keyed by the reference to the company.
 	companies *cache.Cache[string, companyAnswer]
 
@@ -133,14 +144,28 @@ const (
 	learnEvery = 2 * time.Second
 )
 
-func newPrepareQueue(s *Site) *prepareQueue {
-	ctx, cancel := context.WithCancel(context.Background())
+func newPrepareQueue(c Config) *prepareQueue {
+	work := new(background)
+	work.ctx, work.cancel = context.WithCancel(context.Background())
+	read := &reader{
+		uploads: c.Ledger.Uploads(),
+		surveys: cache.New[string](cache.Options[*importer.Survey]{Max: maxSurveys}),
+	}
 	return &prepareQueue{
-		site:            s,
-		ctx:             ctx,
-		cancel:          cancel,
+		background: work,
+		reader:     read,
+		ledger:     c.Ledger,
+		drafts:     newDrafts(work, read, c.Ledger.Companies(), c.Log),
+		service:    c.Service,
+		quoting: intake.Quoting{
+			Ledger:      c.Ledger,
+			Prices:      c.Ask,
+			Concurrency: c.Concurrency,
+			Secret:      c.Settings.HookKey,
+		},
+		throttle:        c.Throttle,
+		log:             c.Log,
 		room:            make(chan struct{}, readAtOnce),
-		surveys:         cache.New[string](cache.Options[*importer.Survey]{Max: maxSurveys}),
 		companies:       newCompanyAnswers(),
 		of:              make(map[string]*preparation),
 		pendingRestarts: make(map[string]*time.Timer),
@@ -183,7 +208,7 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 		close(now.done)
 		if now.err != nil {
 			if p.ctx.Err() == nil {
-				p.site.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
+				p.log.Warn("preparation failed", "upload", u.ID, "err", now.err)
 			}
 			return
 		}
@@ -219,8 +244,8 @@ func (p *prepareQueue) scheduleRestart(upload, batch string) {
 	}
 	if batch != "" {
 		p.running.Go(func() {
-			if err := p.site.Ledger.Uploads().DropPrepared(p.ctx, batch); err != nil && p.ctx.Err() == nil {
-				p.site.Log.Warn("dropping a prepared batch failed", "batch", batch, "err", err)
+			if err := p.uploads.DropPrepared(p.ctx, batch); err != nil && p.ctx.Err() == nil {
+				p.log.Warn("dropping a prepared batch failed", "batch", batch, "err", err)
 			}
 		})
 	}
@@ -231,7 +256,7 @@ func (p *prepareQueue) scheduleRestart(upload, batch string) {
 		p.mu.Lock()
 		delete(p.pendingRestarts, upload)
 		p.mu.Unlock()
-		if u, err := p.site.Ledger.Uploads().Find(p.ctx, upload); err == nil {
+		if u, err := p.uploads.Find(p.ctx, upload); err == nil {
 			p.prepare(u)
 		}
 	})
@@ -257,6 +282,30 @@ func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	return nil
 }
 
+// state returns the state of the preparation of an upload.
+func (p *prepareQueue) state(u ledger.Upload) gridState {
+	if u.Batch != "" && len(u.Quote) > 0 {
+		q, err := quoteOf(u)
+		if err == nil && q != nil && q.Problem != "" {
+			return gridState{Stage: "The cost is not known", Problem: q.Problem}
+		}
+		return gridState{Stage: "Ready"}
+	}
+	now := p.current(u)
+	if now == nil {
+		return gridState{Stage: string(stageWaits), Busy: true}
+	}
+	select {
+	case <-now.done:
+		if now.err != nil {
+			return gridState{Stage: "Not prepared", Problem: sentence(now.err.Error())}
+		}
+	default:
+	}
+	at := now.progress.Load().(progress)
+	return gridState{Stage: string(at.stage), Busy: true, Done: at.done, Total: at.total}
+}
+
 // wait waits for the preparation of an upload, at most for patience. It returns the upload in its
 // state afterwards.
 func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.Duration) (ledger.Upload, error) {
@@ -269,7 +318,7 @@ func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.
 	case <-time.After(patience):
 	case <-ctx.Done():
 	}
-	return p.site.Ledger.Uploads().Find(ctx, u.ID)
+	return p.uploads.Find(ctx, u.ID)
 }
 
 func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation) error {
@@ -303,17 +352,17 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	}
 	// A change of the upload cancels now.ctx. Drop the outdated batch.
 	if now.ctx.Err() != nil {
-		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
+		return p.uploads.DropPrepared(ctx, batch)
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return fmt.Errorf("keep the quote: %w", err)
 	}
-	p.site.learnCompanies(ctx, u)
-	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
+	p.drafts.learn(ctx, u)
+	err = p.uploads.SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// The upload was changed or deleted during the preparation. This version is obsolete.
-		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
+		return p.uploads.DropPrepared(ctx, batch)
 	}
 	return err
 }
@@ -325,7 +374,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 	if survey, err := p.survey(ctx, u); err == nil && survey.Err == nil {
 		total = max(0, survey.Rows)
 	}
-	err = p.site.readUpload(sheet.WithUnlimitedWait(ctx), u, func(content []byte, o importer.Options) error {
+	err = p.readUpload(sheet.WithUnlimitedWait(ctx), u, func(content []byte, o importer.Options) error {
 		im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
 		if err != nil {
 			return err
@@ -335,7 +384,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 			return err
 		}
 		found, err, _ := p.batches.Do(batch, func() (any, error) {
-			recorded, err := intake.Record(ctx, p.site.Ledger, im, intake.Recording{
+			recorded, err := intake.Record(ctx, p.ledger, im, intake.Recording{
 				By:      u.CreatedBy,
 				Counted: func(rows int) { now.enter(stageReads, rows, total) },
 			})
@@ -343,7 +392,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 			case err != nil:
 				return nil, err
 			case recorded.Created:
-				return im.Notes(), p.site.Ledger.PrepareBatch(ctx, batch)
+				return im.Notes(), p.ledger.PrepareBatch(ctx, batch)
 			}
 			// The batch existed already, so Record did not read the rows. Check reads them for the
 			// notes.
@@ -357,8 +406,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 }
 
 // quote quotes a prepared batch. An error is returned in Problem.
-func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted {
-	o.Ledger, o.Prices, o.Concurrency, o.Secret = s.Ledger, s.Ask, s.Concurrency, s.Settings.HookKey
+func quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 	var q quoted
 	quote, err := o.Quote(ctx, batch)
 	if err != nil {
@@ -377,25 +425,25 @@ func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted
 
 // lookUpAndQuote looks up the companies of a prepared batch, then quotes it.
 func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
-	client, err := p.site.Service()
+	client, err := p.service()
 	if err != nil {
 		return quoted{Problem: err.Error()}
 	}
 	p.mu.Lock()
-	records := &cachedRecords{Records: client, throttle: p.site.Throttle, companies: p.companies}
+	records := &cachedRecords{Records: client, throttle: p.throttle, companies: p.companies}
 	p.mu.Unlock()
 	learned := time.Now()
-	return p.site.quote(now.ctx, batch, intake.Quoting{
-		Records: records,
-		LookedUp: func(done, total int) {
-			now.enter(stageLooksUp, done, total)
-			if time.Since(learned) >= learnEvery {
-				p.site.learnCompanies(now.ctx, u)
-				learned = time.Now()
-			}
-		},
-		Priced: func() { now.enter(stageQuotes, 0, 0) },
-	})
+	o := p.quoting
+	o.Records = records
+	o.LookedUp = func(done, total int) {
+		now.enter(stageLooksUp, done, total)
+		if time.Since(learned) >= learnEvery {
+			p.drafts.learn(now.ctx, u)
+			learned = time.Now()
+		}
+	}
+	o.Priced = func() { now.enter(stageQuotes, 0, 0) }
+	return quote(now.ctx, batch, o)
 }
 
 // cachedRecords caches the filing service's records. Only real requests wait for the throttle.
@@ -443,16 +491,22 @@ func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, erro
 	return r.Records.User(ctx, ref)
 }
 
-// readUpload calls read with the content and the options of an upload. It waits until a spreadsheet
-// may be read, or returns sheet.ErrBusy.
-func (s *Site) readUpload(ctx context.Context, u ledger.Upload,
-	read func(content []byte, o importer.Options) error) error {
+// reader reads the spreadsheets of uploads.
+type reader struct {
+	uploads ledger.Uploads
+	// surveys is keyed by upload and version.
+	surveys *cache.Cache[string, *importer.Survey]
+}
+
+// readUpload calls f with the content and the options of an upload. It waits until a spreadsheet may be
+// read, or returns sheet.ErrBusy.
+func (r *reader) readUpload(ctx context.Context, u ledger.Upload, f func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	content, err := s.Ledger.Uploads().LoadContent(ctx, u.ID)
+	content, err := r.uploads.LoadContent(ctx, u.ID)
 	if err != nil {
 		return err
 	}
@@ -460,15 +514,15 @@ func (s *Site) readUpload(ctx context.Context, u ledger.Upload,
 	if err != nil {
 		return err
 	}
-	return read(content, o)
+	return f(content, o)
 }
 
 // survey returns the importer's survey of an upload. It is cached, because people open an upload
 // many times while they correct it.
-func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
-	return p.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
+func (r *reader) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+	return r.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
 		func(ctx context.Context) (survey *importer.Survey, err error) {
-			err = p.site.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+			err = r.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
 				survey, err = importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
 				return err
 			})
@@ -477,11 +531,8 @@ func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.S
 }
 
 // understands returns an error if the importer rejects the options of an upload.
-func (s *Site) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
-	if u.Options, err = json.Marshal(r); err != nil {
-		return fmt.Errorf("keep the options: %w", err)
-	}
-	return s.readUpload(ctx, u, func(content []byte, o importer.Options) error {
+func (r *reader) understands(ctx context.Context, u ledger.Upload) error {
+	return r.readUpload(ctx, u, func(content []byte, o importer.Options) error {
 		if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
 			return badRequest("%s Nothing was changed.", sentence(err.Error()))
 		}

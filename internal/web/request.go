@@ -18,7 +18,7 @@ import (
 
 // request is an HTTP request with its route and session.
 type request struct {
-	site *Site
+	server *server
 	// asked is the requested route.
 	asked    route
 	w        http.ResponseWriter
@@ -36,6 +36,47 @@ func (v *request) ctx() context.Context { return v.r.Context() }
 func (v *request) who() string { return v.session.Account.Name }
 
 func (v *request) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
+
+// query returns a parameter of the address.
+func (v *request) query(name string) string { return v.r.URL.Query().Get(name) }
+
+// search returns a search text of the address.
+func (v *request) search(name string) string {
+	return shortened(strings.TrimSpace(v.query(name)), maxSearch)
+}
+
+const maxSearch = 200
+
+// number returns a number of the address. If it has none, the result is otherwise.
+func (v *request) number(name string, otherwise int) int {
+	n, err := strconv.Atoi(v.query(name))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// form returns a field of the form.
+func (v *request) form(name string) string { return v.r.PostForm.Get(name) }
+
+// needsService reports whether no filing service is set up and the reader can set it up here.
+func (v *request) needsService() bool { return v.server.noService && v.may(ledger.Operator) }
+
+// findBatch finds the batch of an address. Unlike the commands it rejects abbreviated IDs, because
+// an abbreviation could match another batch later.
+func (v *request) findBatch() (ledger.Batch, error) {
+	id := v.r.PathValue("batch")
+	b, err := v.server.ledger.Batch(v.ctx(), id)
+	if err == nil && b.ID != id {
+		err = ledger.ErrNotFound
+	}
+	return b, err
+}
+
+// findAccount finds the account that a path names.
+func (v *request) findAccount() (ledger.Account, error) {
+	return v.server.accounts.Find(v.ctx(), v.r.PathValue("account"))
+}
 
 // withAudit returns a context for the change of a form. With it the change is made once, and
 // recorded in the audit log.
@@ -57,11 +98,11 @@ func (v *request) act(id, what, of, note string) ledger.AuditEvent {
 
 // record adds an audit event of the reader. Use it if the ledger is not changed otherwise.
 func (v *request) record(id, what, of, note string) error {
-	return v.site.Ledger.AuditLog().Record(v.ctx(), v.act(id, what, of, note))
+	return v.server.audit.Record(v.ctx(), v.act(id, what, of, note))
 }
 
 // from returns the client's address.
-func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
+func (v *request) from() string { return v.server.Proxies.ClientAddress(v.r) }
 
 // page is the data of every template.
 type page struct {
@@ -97,33 +138,36 @@ type may struct{ Prepare, Approve, Operate, Audit bool }
 // "warn" or "bad".
 type flashMessage struct{ Kind, Text string }
 
-// show writes a page.
-func (v *request) show(name, title string, data any) error {
+// show writes a page, or returns the error of its data.
+func (v *request) show(err error, name, title string, data any) error {
+	if err != nil {
+		return err
+	}
 	return v.showStatus(http.StatusOK, name, title, data)
 }
 
 func (v *request) showStatus(status int, name, title string, data any) error {
-	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashed()}
+	p := page{Title: title, Mode: v.server.mode, Data: data, Flash: v.flashed()}
 	if v.signedIn {
 		account := v.session.Account
 		p.Account = account
-		p.Version = v.site.Version
+		p.Version = v.server.version
 		p.May = may{
 			Prepare: account.May(ledger.Preparer),
 			Approve: account.May(ledger.Approver),
 			Operate: account.May(ledger.Operator),
 			Audit:   slices.ContainsFunc(auditor, account.May),
 		}
-		p.Setup = v.asksForService()
+		p.Setup = v.needsService() && v.r.URL.Path != "/setup"
 		if p.May.Prepare {
-			p.Uploads = v.site.MaxUpload
+			p.Uploads = v.server.maxUpload
 		}
 		p.Nav = v.nav()
 		if v.r.URL.Path == "/search" {
-			p.Search = v.r.URL.Query().Get("q")
+			p.Search = v.query("q")
 		}
 		var err error
-		if p.Actions, err = v.site.listActions(v); err != nil {
+		if p.Actions, err = v.server.overview.actions(v); err != nil {
 			return err
 		}
 	}
@@ -174,26 +218,13 @@ const (
 	flashCookie   = "said"
 )
 
-// cookieName returns the full name of a cookie. The prefix __Host- keeps other sites from setting
-// cookies of an encrypted site. Cookies ignore ports, so on loopback the port is in the name, and
-// two servers on one machine do not sign each other out.
-func (s *Site) cookieName(name string) string {
-	switch {
-	case s.TLS:
-		return "__Host-bulkfiling-" + name
-	case s.Port > 0:
-		return fmt.Sprintf("bulkfiling-%d-%s", s.Port, name)
-	}
-	return "bulkfiling-" + name
-}
-
 func (v *request) setCookie(name, value string, life time.Duration) {
 	c := &http.Cookie{
-		Name:     v.site.cookieName(name),
+		Name:     v.server.cookieName(name),
 		Value:    value,
 		Path:     "/",
 		HttpOnly: true,
-		Secure:   v.site.TLS,
+		Secure:   v.server.TLS,
 		SameSite: http.SameSiteLaxMode,
 		MaxAge:   int(life.Seconds()),
 	}
@@ -227,7 +258,7 @@ func (v *request) leadTo(path, kind, format string, args ...any) error {
 
 // flashed returns the message of the previous page, or nil, and deletes it.
 func (v *request) flashed() *flashMessage {
-	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
+	cookie, err := v.r.Cookie(v.server.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
@@ -294,7 +325,7 @@ func firstOf[T any](all []T, n int) (first []T, more bool) {
 // paged returns the page of a list that the address selects. The list must be short enough to load
 // as a whole.
 func paged[T any](v *request, all []T, size int) (pager, []T) {
-	n, _ := strconv.Atoi(v.r.URL.Query().Get("page"))
+	n := v.number("page", 0)
 	last := max(0, (len(all)-1)/size)
 	n = min(max(n, 0), last)
 	path := func(n int) string {

@@ -1,9 +1,6 @@
 package web
 
 import (
-	"net/http"
-	"slices"
-
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -13,7 +10,7 @@ type route struct {
 	pattern string
 	// may are the roles, any of which is sufficient. See the sets below.
 	may   []ledger.Role
-	serve func(*Site, *request) error
+	serve func(*request) error
 	// upload reports whether the body has a file, which the handler reads.
 	upload bool
 	// json reports whether requests, answers and errors are JSON.
@@ -33,49 +30,23 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
-// ofBatch, ofUpload, ofSchedule and ofAccount make a handler for the batch, the upload, the
-// schedule or the account that the path names.
-var (
-	ofBatch    = of((*Site).findBatch)
-	ofUpload   = of((*Site).findUpload)
-	ofSchedule = of((*Site).findSchedule)
-	ofAccount  = of((*Site).findAccount)
-	// ofUnchanged is ofUpload for a form. The form fails if the upload has changed since it was
-	// shown.
-	ofUnchanged = of((*Site).findUnchanged)
-)
-
-// ofReader makes a handler for the reader's own account.
-func ofReader(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
-	return func(s *Site, v *request) error { return serve(s, v, v.session.Account) }
-}
-
-// of returns a function that makes a handler for the object that find returns.
-func of[T any](find func(*Site, *request) (T, error)) func(func(*Site, *request, T) error) func(*Site, *request) error {
-	return func(serve func(*Site, *request, T) error) func(*Site, *request) error {
-		return func(s *Site, v *request) error {
-			found, err := find(s, v)
-			if err != nil {
-				return err
-			}
-			return serve(s, v, found)
+// of makes a handler for the object that find returns.
+func of[T any](find func(*request) (T, error), serve func(*request, T) error) func(*request) error {
+	return func(v *request) error {
+		found, err := find(v)
+		if err != nil {
+			return err
 		}
+		return serve(v, found)
 	}
 }
 
-var routes = slices.Concat(signInRoutes, securityRoutes, homeRoutes, sheetRoutes, gridRoutes, scheduleRoutes,
-	scheduleFormRoutes, settingsRoutes, accountRoutes, balanceRoutes, batchRoutes, approvalRoutes, rowRoutes,
-	downloadRoutes, uncertainRoutes, companyRoutes, chargeRoutes)
+// ofBatch makes a handler for the batch that the path names.
+func ofBatch(serve func(*request, ledger.Batch) error) func(*request) error {
+	return of((*request).findBatch, serve)
+}
 
-// mux returns the handler of all routes.
-func (s *Site) mux() *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { s.answer(r, w, req) })
-	}
-	mux.HandleFunc("GET /static/{name...}", serveStatic)
-	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
-		s.answer(route{serve: func(*Site, *request) error { return errNoPage }}, w, req)
-	})
-	return mux
+// ofAccount makes a handler for the account that the path names.
+func ofAccount(serve func(*request, ledger.Account) error) func(*request) error {
+	return of((*request).findAccount, serve)
 }

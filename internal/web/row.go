@@ -19,8 +19,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-var rowRoutes = []route{
-	{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: ofBatch((*Site).rowPage)},
+// rowHandler handles the lists of rows and the page of a row.
+type rowHandler struct{ ledger *ledger.Ledger }
+
+func (h *rowHandler) routes() []route {
+	return []route{{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: ofBatch(h.row)}}
 }
 
 // rowPage is the page of a row.
@@ -105,65 +108,62 @@ func costOf(r ledger.Row) rowCost {
 
 const entriesOfRow = 200
 
-func (s *Site) rowPage(v *request, b ledger.Batch) error {
+func (h *rowHandler) row(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
 	number, err := strconv.Atoi(v.r.PathValue("number"))
 	if err != nil {
 		return ledger.ErrNotFound
 	}
-	find := s.Ledger.RowNumbered
+	find := h.ledger.RowNumbered
 	if v.r.URL.Query().Has("uploaded") {
-		find = s.Ledger.UploadedRow
+		find = h.ledger.UploadedRow
 	}
 	row, err := find(ctx, b.ID, number)
 	if err != nil {
 		return err
 	}
 	p := rowPage{Batch: b, Cost: costOf(row), Understood: understood(row)}
-	if p.Row, err = listed(b, row); err != nil {
-		return err
+	if c := row.Correction; c != nil {
+		p.Corrected = batchRowPath(c.Batch, c.Number)
 	}
-	var company string
+	var company, pending string
 	err = errors.Join(
-		s.addCorrection(v, &p, row),
-		load(&company)(s.Ledger.CompanyOfRow(ctx, row.ID)),
-		load(&p.Attempts)(s.Ledger.Attempts(ctx, row.ID)),
-		load(&p.Events)(s.Ledger.Events().ListOf(ctx, row.ID)),
-		load(&p.Entries)(s.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
-		load(&p.Prev)(s.rowBeside(v, b, number, -1)),
-		load(&p.Next)(s.rowBeside(v, b, number, +1)))
+		load(&p.Row)(listed(b, row)),
+		load(&pending)(h.ledger.FindPendingCorrection(ctx, ledger.BatchRow{Batch: b.ID, Number: row.Number})),
+		load(&company)(h.ledger.CompanyOfRow(ctx, row.ID)),
+		load(&p.Attempts)(h.ledger.Attempts(ctx, row.ID)),
+		load(&p.Events)(h.ledger.Events().ListOf(ctx, row.ID)),
+		load(&p.Entries)(h.ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
+		load(&p.Prev)(h.rowBeside(v, b, number, -1)),
+		load(&p.Next)(h.rowBeside(v, b, number, +1)))
 	if err != nil {
 		return err
 	}
 	if company != "" {
 		p.Company = companyPath(company)
 	}
-	for d, err := range s.Ledger.Documents().OfRow(ctx, row.ID) {
+	if pending != "" {
+		// The address leads to the draft or to the approval.
+		p.Pending = "/batches/" + pending
+	}
+	for d, err := range h.ledger.Documents().OfRow(ctx, row.ID) {
 		if err != nil {
 			return err
 		}
 		p.Documents = append(p.Documents, d)
 	}
 	p.Entries, p.More = firstOf(p.Entries, entriesOfRow)
-	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
+	return v.show(nil, "row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
 }
 
-// addCorrection adds the addresses of the row's correction and of a pending correction.
-func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) (err error) {
-	if c := row.Correction; c != nil {
-		p.Corrected = fmt.Sprintf("/batches/%s/rows/%d", c.Batch, c.Number)
-	}
-	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: p.Batch.ID, Number: row.Number})
-	if pending != "" {
-		// The address leads to the draft or to the approval.
-		p.Pending = "/batches/" + pending
-	}
-	return err
+// batchRowPath returns the address of a row's page.
+func batchRowPath(batch string, number int) string {
+	return fmt.Sprintf("/batches/%s/rows/%d", batch, number)
 }
 
 // rowBeside returns the address of the previous or the next row, or "" if there is none. It skips
 // lines that are not rows.
-func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
+func (h *rowHandler) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
 	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1, Uncounted: true}
 	if step < 0 {
 		if number <= 1 {
@@ -171,11 +171,11 @@ func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, 
 		}
 		q.After, q.Upto = 0, number-1
 	}
-	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
+	rows, _, err := h.ledger.ListRows(v.ctx(), q)
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("/batches/%s/rows/%d", b.ID, rows[0].Number), nil
+	return batchRowPath(b.ID, rows[0].Number), nil
 }
 
 // understood lists the values that the importer read from a row.
@@ -239,6 +239,11 @@ type rowList struct {
 type tabs struct {
 	Label string
 	Tabs  []tab
+}
+
+// add adds a tab.
+func (t *tabs) add(path, name string, count int, current bool) {
+	t.Tabs = append(t.Tabs, tab{Path: path, Name: name, Count: count, Current: current})
 }
 
 type tab struct {
@@ -306,33 +311,31 @@ var shows = []rowShow{
 	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
 }
 
-// listRows loads the rows that the address selects.
-func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowList, error) {
-	ask := v.r.URL.Query()
+// list loads the rows that the address selects.
+func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*rowList, error) {
 	list := &rowList{
 		Base:    "/batches/" + b.ID,
-		Show:    ask.Get("show"),
-		Search:  shortened(ask.Get("q"), 200),
+		Show:    v.query("show"),
+		Search:  v.search("q"),
 		Columns: b.Columns,
 	}
 	at := slices.IndexFunc(shows, func(one rowShow) bool { return one.name == list.Show })
 	if at < 0 {
 		return nil, errNoPage
 	}
-	if err := s.tabs(v, list, b, counts); err != nil {
+	if err := h.tabs(v, list, b, counts); err != nil {
 		return nil, err
 	}
 	q := shows[at].query
 	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
 	q.Limit = rowsOnPage + 1 // one more row shows whether another page follows
-	q.After, _ = strconv.Atoi(ask.Get("after"))
-	from, _ := strconv.Atoi(ask.Get("from")) // the number of rows before this page, for display
-	from = max(0, from)
+	q.After = v.number("after", 0)
+	from := max(0, v.number("from", 0)) // the number of rows before this page, for display
 	var rows []ledger.Row
 	// Skip the query if the tab is empty. It would read all rows to find none.
 	if list.Search != "" || list.count() > 0 {
 		var err error
-		if rows, _, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
+		if rows, _, err = h.ledger.ListRows(v.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
@@ -392,7 +395,7 @@ func tallyOf(counts ledger.Counts) map[string]int {
 
 // tabs adds the tabs and their counts. It omits empty tabs, except for a submitted batch, whose
 // counts are updated live.
-func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
+func (h *rowHandler) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
 	l.Tabs.Label = "Rows by result"
 	tally := tallyOf(counts)
 	for _, one := range shows {
@@ -401,7 +404,7 @@ func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts
 			q := one.query
 			q.Batch = b.ID
 			var err error
-			if _, n, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
+			if _, n, err = h.ledger.ListRows(v.ctx(), q); err != nil {
 				return err
 			}
 		}

@@ -25,11 +25,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-var scheduleFormRoutes = []route{
-	{pattern: "GET /seasons/new", may: operator, serve: (*Site).showScheduleForm},
-	{pattern: "POST /seasons", may: operator, serve: (*Site).addSchedule, upload: true},
-}
-
 // scheduleForm is the form of a new schedule, with its input and errors.
 type scheduleForm struct {
 	Form url.Values
@@ -65,15 +60,15 @@ func zonesWith(zone string) []string {
 	return append([]string{zone}, zones...)
 }
 
-func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, error) {
+func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*scheduleForm, error) {
 	e := &scheduleForm{
 		Form:     form,
 		Errors:   make(map[string]string),
 		Products: filing.Products,
 		States:   filing.States(),
-		MiB:      s.MaxUpload >> 20,
+		MiB:      v.server.maxUpload >> 20,
 	}
-	policy, err := s.Ledger.Approvals().Policy(v.ctx())
+	policy, err := h.ledger.Approvals().Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +109,9 @@ func (e *scheduleForm) Field(name, label, hint string) any {
 	return struct{ Name, Label, Value, Hint, Error string }{name, label, e.Get(name), hint, e.Errors[name]}
 }
 
-func (s *Site) showScheduleForm(v *request) error {
-	e, err := s.newScheduleForm(v, make(url.Values))
-	if err != nil {
-		return err
-	}
-	return v.show("schedule-form.html", "New schedule", e)
+func (h *scheduleHandler) showScheduleForm(v *request) error {
+	e, err := h.newScheduleForm(v, make(url.Values))
+	return v.show(err, "schedule-form.html", "New schedule", e)
 }
 
 // nameOfList derives a schedule's name from the file name of its company list: florida-llcs for
@@ -162,8 +154,8 @@ func (e *scheduleForm) options() schedule.Options {
 }
 
 // addSchedule adds a schedule. If a field has an error, it saves nothing and shows the form again.
-func (s *Site) addSchedule(v *request) error {
-	file, err := v.file(s.MaxUpload)
+func (h *scheduleHandler) addSchedule(v *request) error {
+	file, err := v.file()
 	var unchosen *httpError
 	switch {
 	case errors.As(err, &unchosen) && unchosen.Status == http.StatusUnprocessableEntity && v.r.PostForm != nil:
@@ -173,7 +165,7 @@ func (s *Site) addSchedule(v *request) error {
 	default:
 		defer file.Close()
 	}
-	e, err := s.newScheduleForm(v, v.r.PostForm)
+	e, err := h.newScheduleForm(v, v.r.PostForm)
 	if err != nil {
 		return err
 	}
@@ -201,10 +193,10 @@ func (s *Site) addSchedule(v *request) error {
 	if len(e.Errors) > 0 {
 		return v.showScheduleErrors(e)
 	}
-	if ask.Options.Map, err = s.findMapping(v, ask); err != nil {
+	if ask.Options.Map, err = h.findMapping(v, ask); err != nil {
 		return err
 	}
-	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
+	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), h.ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another name, " +
@@ -226,7 +218,7 @@ func (s *Site) addSchedule(v *request) error {
 	if n := done.CompanyList.Tally.Invalid; n > 0 {
 		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.", count(n, "row"))
 	}
-	warning, err := intake.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
+	warning, err := intake.EndpointWarning(v.ctx(), h.ledger, h.hookKey)
 	if err != nil {
 		return err
 	}
@@ -243,7 +235,7 @@ func (v *request) showScheduleErrors(e *scheduleForm) error {
 
 // findMapping returns the saved column mapping for the headers of a company list. The schedule
 // keeps a copy of it.
-func (s *Site) findMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
+func (h *scheduleHandler) findMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return nil, err
@@ -255,7 +247,7 @@ func (s *Site) findMapping(v *request, e schedule.NewSchedule) (map[string]strin
 		// schedule.Add returns the error of the company list.
 		return nil, nil
 	}
-	m, err := s.Ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
+	m, err := h.ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
 	}

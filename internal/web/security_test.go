@@ -43,7 +43,7 @@ func (o *outbox) mail(_ context.Context, to, _, body string) error {
 }
 
 func (o *outbox) take(s *testSite) []string {
-	s.mailing.Wait()
+	s.signIn.mailing.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.mails
@@ -98,7 +98,7 @@ func TestSignInByMail_Bounded(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.Mail = box.mail })
 	s.member("ana@example.com")
 	for range mailAtOnce {
-		s.mailSlots <- struct{}{}
+		s.signIn.mailSlots <- struct{}{}
 	}
 	_, body := s.nobody().send("/sign-in", url.Values{"name": {"ana@example.com"}})
 	if mails := box.take(s); len(mails) != 0 || !strings.Contains(body, "we sent a link") {
@@ -275,7 +275,7 @@ func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Pro
 	t.Helper()
 	p := signintest.New(t)
 	s := newSite(t, change...)
-	s.Provider = signin.NewProvider(signin.ProviderConfig{
+	s.config.Provider = signin.NewProvider(signin.ProviderConfig{
 		Issuer:       p.URL,
 		ClientID:     signintest.ClientID,
 		ClientSecret: signintest.ClientSecret,
@@ -283,6 +283,7 @@ func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Pro
 		GroupsClaim:  "groups",
 		Roles:        signin.GroupRoles{{Group: "ops", Role: "operator"}, {Group: "appr", Role: "approver"}},
 	})
+	s.open()
 	return s, p
 }
 

@@ -1,33 +1,42 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/backup"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
-var settingsRoutes = []route{
-	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
-	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
-	{pattern: "POST /settings/zone", may: operator, serve: (*Site).setZone},
-	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
-	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
-	{pattern: "GET /fleet", may: viewer, serve: (*Site).workers},
-	{pattern: "GET /setup", may: operator, serve: (*Site).setupPage},
-	{pattern: "POST /setup", may: operator, serve: (*Site).setService},
+// settingsHandler handles the settings of the firm.
+type settingsHandler struct {
+	ledger *ledger.Ledger
+	env    Settings
+	// setup reports whether the page can set up the filing service.
+	setup bool
+	// provider is nil if no sign-in provider is configured.
+	provider *signin.Provider
+	// mails reports whether sign-in links can be mailed.
+	mails       bool
+	testNotices func(context.Context) ([]NotificationTarget, error)
+}
+
+func (h *settingsHandler) routes() []route {
+	return []route{
+		{pattern: "GET /settings", may: viewer, serve: h.settings},
+		{pattern: "POST /settings/firm", may: operator, serve: h.changePolicy},
+		{pattern: "POST /settings/zone", may: operator, serve: h.setZone},
+		{pattern: "POST /settings/notices", may: operator, serve: h.tryNotices},
+		{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: h.deleteMapping},
+	}
 }
 
 // settingsPage shows the settings of the firm and of the environment.
@@ -70,26 +79,26 @@ func (p settingsPage) From() string {
 	return p.Policy.From.String()
 }
 
-func (s *Site) settings(v *request) error {
+func (h *settingsHandler) settings(v *request) error {
 	ctx := v.ctx()
-	p := settingsPage{Settings: s.Settings, Setup: s.Setup != nil, Address: s.address(v.r) + s.Settings.HookPath}
+	p := settingsPage{Settings: h.env, Setup: h.setup, Address: v.server.of(v.r) + h.env.HookPath}
 	var events []ledger.Event
 	var zone *time.Location
 	err := errors.Join(
-		load(&p.Policy)(s.Ledger.Approvals().Policy(ctx)),
-		load(&p.Endpoints)(s.Ledger.Endpoints().List(ctx)),
-		load(&p.Backups)(s.loadBackups()),
-		load(&events)(s.Ledger.Events().List(ctx, "", 1)),
-		load(&zone)(schedule.FirmZone(ctx, s.Ledger)),
-		load(&p.Mappings)(s.Ledger.Uploads().ListMappings(ctx)))
+		load(&p.Policy)(h.ledger.Approvals().Policy(ctx)),
+		load(&p.Endpoints)(h.ledger.Endpoints().List(ctx)),
+		load(&p.Backups)(loadBackups(h.env, h.ledger.Now())),
+		load(&events)(h.ledger.Events().List(ctx, "", 1)),
+		load(&zone)(schedule.FirmZone(ctx, h.ledger)),
+		load(&p.Mappings)(h.ledger.Uploads().ListMappings(ctx)))
 	if slices.ContainsFunc(auditor, v.may) {
 		err = errors.Join(err,
-			load(&p.Accounts)(s.Ledger.Accounts().List(ctx)),
-			load(&p.Links)(s.Ledger.Accounts().ListSignInLinks(ctx)))
-		if s.Provider != nil {
-			p.Provider, p.Away = s.Provider.Issuer(), s.Provider.Away() != nil
+			load(&p.Accounts)(h.ledger.Accounts().List(ctx)),
+			load(&p.Links)(h.ledger.Accounts().ListSignInLinks(ctx)))
+		if h.provider != nil {
+			p.Provider, p.Away = h.provider.Issuer(), h.provider.Away() != nil
 		}
-		p.Mails = s.mails()
+		p.Mails = h.mails
 	}
 	if err != nil {
 		return err
@@ -98,20 +107,20 @@ func (s *Site) settings(v *request) error {
 	if len(events) > 0 {
 		p.LastEvent = events[0].ReceivedAt
 	}
-	if _, err := s.Ledger.Endpoints().Secrets(ctx); err != nil {
+	if _, err := h.ledger.Endpoints().Secrets(ctx); err != nil {
 		p.Secret = err.Error()
 	}
 	fees := pricing.BuiltinFees()
-	if s.Settings.FeesFile != "" {
-		if fees, err = pricing.LoadFees(s.Settings.FeesFile); err != nil {
+	if h.env.FeesFile != "" {
+		if fees, err = pricing.LoadFees(h.env.FeesFile); err != nil {
 			p.FeesErr, fees = err.Error(), pricing.BuiltinFees()
 		}
 	}
 	p.Fees = fees.Lines()
-	return v.show("settings.html", "Settings", p)
+	return v.show(nil, "settings.html", "Settings", p)
 }
 
-func (s *Site) changePolicy(v *request) error {
+func (h *settingsHandler) changePolicy(v *request) error {
 	form := v.r.PostForm
 	policy := ledger.Policy{Second: form.Get("second") != "", Terminal: form.Get("terminal") != ""}
 	if text := strings.TrimSpace(form.Get("from")); text != "" {
@@ -121,28 +130,28 @@ func (s *Site) changePolicy(v *request) error {
 		}
 		policy.From = from
 	}
-	err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
+	err := h.ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	return v.done(err, "/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 }
 
-func (s *Site) setZone(v *request) error {
-	zone := v.r.PostForm.Get("zone")
+func (h *settingsHandler) setZone(v *request) error {
+	zone := v.form("zone")
 	if _, err := season.LoadZone(zone); err != nil || zone == "" {
 		return badRequest("Choose a time zone from the list.")
 	}
-	err := s.Ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
+	err := h.ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
 	return v.done(err, "/settings#notices", "The time zone of the firm is %s.", zone)
 }
 
 // tryNotices sends a test notification to every recipient.
-func (s *Site) tryNotices(v *request) error {
-	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
+func (h *settingsHandler) tryNotices(v *request) error {
+	if h.testNotices == nil || len(h.env.Targets) == 0 {
 		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
 	}
-	if err := v.record(v.once, "notify-test", "", count(len(s.Settings.Targets), "recipient")); err != nil {
+	if err := v.record(v.once, "notify-test", "", count(len(h.env.Targets), "recipient")); err != nil {
 		return err
 	}
-	targets, err := s.TestNotices(v.ctx())
+	targets, err := h.testNotices(v.ctx())
 	if err != nil {
 		return badRequest("%s", err)
 	}
@@ -162,9 +171,9 @@ func (s *Site) tryNotices(v *request) error {
 	return v.redirect("/settings")
 }
 
-func (s *Site) deleteMapping(v *request) error {
+func (h *settingsHandler) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
-	err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape)
+	err := h.ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape)
 	return v.done(err, "/settings",
 		"Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }
@@ -179,197 +188,11 @@ type backupFacts struct {
 	Late bool
 }
 
-func (s *Site) loadBackups() (f backupFacts, err error) {
-	if f.Dir = s.Settings.BackupDir; f.Dir == "" {
+func loadBackups(s Settings, now time.Time) (f backupFacts, err error) {
+	if f.Dir = s.BackupDir; f.Dir == "" {
 		return f, nil
 	}
-	f.Last, err = backup.Newest(f.Dir, s.Settings.BackupName, s.Ledger.Now())
-	f.Late = !f.Last.IsZero() && s.Ledger.Now().Sub(f.Last) > 48*time.Hour
+	f.Last, err = backup.Newest(f.Dir, s.BackupName, now)
+	f.Late = !f.Last.IsZero() && now.Sub(f.Last) > 48*time.Hour
 	return f, err
-}
-
-// backupActions returns an action for operators if the last backup is too old.
-func (f *actionFacts) backupActions(v *request) []action {
-	if !f.backups.Late || !v.may(ledger.Operator) {
-		return nil
-	}
-	return []action{{
-		Class:  "warn",
-		Text:   "The last backup of the ledger is of " + f.backups.Last.UTC().Format("Jan 2, 15:04 UTC"),
-		Button: "See backups",
-		Path:   "/settings#backups",
-	}}
-}
-
-// workersPage shows the workers and the reason if they send nothing.
-type workersPage struct {
-	Processes []ledger.Process
-	// Placing counts the live processes that place orders.
-	Placing   int
-	Halted    ledger.Halted
-	Halt      string
-	Backlog   int
-	Needed    money.Cost
-	Attention ledger.Attention
-	Queue     []queued
-	QueueErr  string
-	Notices   []ledger.Notification
-	Settings  Settings
-}
-
-// queued is the number of tasks in a state.
-type queued struct {
-	State string
-	Tasks int
-}
-
-// taskStates are asynq's states in the order of a task's life.
-var taskStates = []struct{ state, words string }{
-	{"pending", "waiting"}, {"active", "in progress"},
-}
-
-func (s *Site) workers(v *request) error {
-	p := workersPage{Settings: s.Settings}
-	ctx := v.ctx()
-	err := errors.Join(
-		load(&p.Processes)(s.Ledger.Fleet().Processes(ctx)),
-		load(&p.Halted)(s.Ledger.Fleet().Halt(ctx)),
-		load(&p.Attention)(s.Ledger.Attention(ctx)),
-		load(&p.Notices)(s.Ledger.Notifications().List(ctx, 20)))
-	if err != nil {
-		return err
-	}
-	if p.Backlog, p.Needed, err = s.Ledger.Backlog(ctx); err != nil {
-		return err
-	}
-	for _, one := range p.Processes {
-		if one.Places && one.Alive {
-			p.Placing++
-		}
-	}
-	p.Halt = jobs.FleetHold(p.Halted).Text
-	if s.Depth != nil {
-		depth, err := s.Depth(ctx)
-		if err != nil {
-			p.QueueErr = err.Error() // the page shows it
-		}
-		for _, t := range taskStates {
-			if n := depth[t.state]; n > 0 {
-				p.Queue = append(p.Queue, queued{t.words, n})
-			}
-		}
-	}
-	return v.show("workers.html", "Workers", p)
-}
-
-// Setup lets the page set up the filing service. Check tests a filing service. Save stores it and
-// restarts the server. It returns the address of the page to open then.
-type Setup struct {
-	// Address is the address that the environment sets. It takes precedence. If it is empty, the
-	// page asks for the address.
-	Address string
-	// Service is the address in use. Empty if none is set up.
-	Service string
-	// File is the path of the file that stores the settings.
-	File string
-
-	Check func(ctx context.Context, s FilingService) (FilingAccount, error)
-	Save  func(ctx context.Context, by string, s FilingService) (next string, err error)
-}
-
-// FilingService is the address of a filing service and the key for it.
-type FilingService struct{ Address, Key string }
-
-// Live reports whether the key buys real filings.
-func (s FilingService) Live() bool { return strings.HasPrefix(s.Key, "sk_live_") }
-
-// FilingAccount is the account that an API key belongs to.
-type FilingAccount struct {
-	// Organization is empty if unknown.
-	Organization string
-	Live         bool
-}
-
-// setupView is the page for setting up the filing service.
-type setupView struct {
-	*Setup
-	// Given is the address as entered.
-	Given   string
-	Problem string
-}
-
-var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
-	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
-
-func (s *Site) setupPage(v *request) error {
-	if s.Setup == nil {
-		return errNoSetup
-	}
-	return v.show("setup.html", "Set up", setupView{Setup: s.Setup, Given: s.Setup.Service})
-}
-
-// setService checks the key at the filing service, then saves the address and the key. A live key
-// requires a confirmation, because its orders cost real money.
-func (s *Site) setService(v *request) error {
-	if s.Setup == nil {
-		return errNoSetup
-	}
-	form := v.r.PostForm
-	given := FilingService{
-		Address: filingapi.CompleteAddress(form.Get("address")),
-		Key:     strings.TrimSpace(form.Get("key")),
-	}
-	if s.Setup.Address != "" {
-		given.Address = s.Setup.Address
-	}
-	account, err := s.Setup.Check(v.ctx(), given)
-	problem, note := "", "test"
-	if given.Live() {
-		note = "live"
-	}
-	switch {
-	case err != nil:
-		problem = SetupProblem(err)
-	case given.Live() && form.Get("live") == "":
-		problem = "This is a live key. Confirm that orders cost real money, and enter the key again."
-	default:
-		v.flash("ok", "The filing service is set up for %s orders of %s.", note,
-			cmp.Or(account.Organization, "your organization"))
-		if err := v.record(v.once, "setup", given.Address, note); err != nil {
-			return err
-		}
-		next, err := s.Setup.Save(v.ctx(), v.who(), given)
-		if err != nil {
-			return badRequest("%s", sentence(err.Error()))
-		}
-		return v.redirect(next)
-	}
-	return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up",
-		setupView{Setup: s.Setup, Given: given.Address, Problem: problem})
-}
-
-// SetupProblem describes an error of an address or a key, with the next step.
-func SetupProblem(err error) string {
-	switch _, unanswered := errors.AsType[*filingapi.Error](err); {
-	case errors.Is(err, filingapi.ErrKeyRefused):
-		return "The filing service rejects this API key. Copy the whole key again, or ask for a new one."
-	case errors.Is(err, context.DeadlineExceeded):
-		return "The filing service does not answer. Check the address and your connection, then try again."
-	case unanswered:
-		return "The filing service could not check the key: " + err.Error() + ". Check the address, then try again."
-	}
-	return sentence(err.Error())
-}
-
-// asksForSetup reports whether the first page redirects to the setup page. It does if no filing
-// service is set up and no uploads or batches exist.
-func (s *Site) asksForSetup(v *request, uploads, batches int) bool {
-	return s.Setup != nil && s.Setup.Service == "" && v.may(ledger.Operator) && uploads == 0 && batches == 0 &&
-		!v.r.URL.Query().Has("later")
-}
-
-// asksForService reports whether a page warns that no filing service is set up.
-func (v *request) asksForService() bool {
-	setup := v.site.Setup
-	return setup != nil && setup.Service == "" && v.may(ledger.Operator) && v.r.URL.Path != "/setup"
 }

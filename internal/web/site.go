@@ -4,12 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -47,18 +42,7 @@ type Config struct {
 	Setup *Setup
 	// Downloads limits the hosts of document links.
 	Downloads network.Downloads
-	// Public is the address of the site for browsers. If it is nil, the site is reached at the
-	// address that it listens on.
-	Public *url.URL
-	// Local reports whether the site listens on loopback without a proxy. It then rejects requests
-	// whose host is not loopback.
-	Local bool
-	// Port is the port if the site listens on loopback, and zero otherwise.
-	Port int
-	// TLS reports whether browsers reach the site over HTTPS.
-	TLS bool
-	// Proxies are the proxies whose forwarded client addresses are trusted.
-	Proxies network.Proxies
+	Address
 	// MaxUpload is the maximum size of a sheet in bytes. Defaults to 64 MiB.
 	MaxUpload int64
 	Version   string
@@ -106,27 +90,11 @@ type NotificationTarget struct {
 
 // Site is the web interface. It implements http.Handler.
 type Site struct {
-	Config
-	routes  *http.ServeMux
+	server  *server
 	handler http.Handler
+	uploads ledger.Uploads
 	queue   *prepareQueue
-	drafts  *cache.Cache[string, *heldDraft]
-	// uploads limits concurrent uploads.
-	uploads *seats
-	// figures and filings are keyed by batch.
-	figures *cache.Cache[string, ledger.Figures]
-	filings *cache.Cache[string, ledger.Filings]
-	// entries is keyed by the ledger's version and the filter.
-	entries *cache.Cache[string, foundEntries]
-	// denials limits the audit events about readers who are signed in.
-	denials *rate.Limiter
-	// failures limits the audit events about people who are not signed in.
-	failures    *rate.Limiter
-	meters      meters
-	actionFacts *cache.Cache[string, actionFacts]
-	// mailing waits for links that are being mailed, and mailSlots limits them.
-	mailing   sync.WaitGroup
-	mailSlots chan struct{}
+	signIn  *signInHandler
 }
 
 // New returns a site. Close it before the ledger.
@@ -134,22 +102,81 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{
-		Config:      c,
-		uploads:     newSeats(uploadsEach, uploadsAll),
-		figures:     newSummaries[ledger.Figures](),
-		filings:     newSummaries[ledger.Filings](),
-		entries:     newSummaries[foundEntries](),
-		denials:     newTraceLimit(),
-		failures:    newTraceLimit(),
-		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
-		mailSlots:   make(chan struct{}, mailAtOnce),
+	l := c.Ledger
+	view := newOverview(l, c.Seasons, c.Settings)
+	v := &server{
+		Address:   c.Address,
+		ledger:    l,
+		accounts:  l.Accounts(),
+		audit:     l.AuditLog(),
+		overview:  view,
+		mux:       http.NewServeMux(),
+		uploads:   newSeats(uploadsEach, uploadsAll),
+		denials:   newTraceLimit(),
+		failures:  newTraceLimit(),
+		maxUpload: c.MaxUpload,
+		mode:      c.Settings.Mode,
+		version:   c.Version,
+		noService: c.Setup != nil && c.Setup.Service == "",
+		log:       c.Log,
 	}
-	s.queue = newPrepareQueue(s)
-	s.drafts = newDrafts()
-	s.routes = s.mux()
-	s.handler = network.Compress(s.guard(s.routes))
-	s.Ledger.AuditLog().OnRecord(s.logAct)
+	s := &Site{server: v, uploads: l.Uploads(), queue: newPrepareQueue(c)}
+	signIns := &authenticator{accounts: l.Accounts(), notifications: l.Notifications(), now: l.Now}
+	s.signIn = &signInHandler{
+		authenticator: signIns,
+		provider:      c.Provider,
+		mailSlots:     make(chan struct{}, mailAtOnce),
+		log:           c.Log,
+	}
+	// A link needs a known address of the site, so that a stranger cannot choose its host.
+	if c.Public != nil || c.Local {
+		s.signIn.mail = c.Mail
+	}
+	rows := &rowHandler{l}
+	v.register(
+		s.signIn,
+		&securityHandler{authenticator: signIns, audit: l.AuditLog(), provider: c.Provider, log: c.Log},
+		&providerHandler{authenticator: signIns, provider: c.Provider, claim: c.Settings.Claim, log: c.Log},
+		&homeHandler{ledger: l, overview: view},
+		&uploadHandler{ledger: l, uploads: l.Uploads(), queue: s.queue},
+		&gridHandler{uploads: l.Uploads(), queue: s.queue},
+		&scheduleHandler{
+			ledger:   l,
+			seasons:  c.Seasons,
+			overview: view,
+			service:  c.Service,
+			hookKey:  c.Settings.HookKey,
+		},
+		&calendarHandler{ledger: l, seasons: c.Seasons},
+		&settingsHandler{
+			ledger:      l,
+			env:         c.Settings,
+			setup:       c.Setup != nil,
+			provider:    c.Provider,
+			mails:       s.signIn.mail != nil,
+			testNotices: c.TestNotices,
+		},
+		&workerHandler{ledger: l, settings: c.Settings, depth: c.Depth},
+		&setupHandler{c.Setup},
+		&accountHandler{l.Accounts()},
+		&sessionHandler{l.Accounts()},
+		&auditHandler{l.AuditLog()},
+		&balanceHandler{
+			ledger:  l,
+			seasons: c.Seasons,
+			found:   cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries}),
+		},
+		&chargeHandler{l},
+		&batchHandler{ledger: l, overview: view, rows: rows},
+		rows,
+		&approvalHandler{ledger: l, approvals: l.Approvals(), prices: c.Ask, queue: s.queue},
+		&downloadHandler{ledger: l, service: c.Service, downloads: c.Downloads, log: c.Log},
+		&correctionHandler{ledger: l, uploads: l.Uploads()},
+		&uncertainHandler{ledger: l, service: c.Service},
+		&companyHandler{l},
+	)
+	s.handler = network.Compress(v.guard(v.mux))
+	v.audit.OnRecord(v.logAct)
 	return s
 }
 
@@ -160,7 +187,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 // preparation again.
 func (s *Site) Close() {
 	s.queue.close()
-	s.mailing.Wait()
+	s.signIn.mailing.Wait()
 }
 
 // keptUploads is how long an unused upload is stored.
@@ -169,10 +196,10 @@ const keptUploads = 30 * 24 * time.Hour
 // Tidy deletes old uploads every hour until ctx ends.
 func (s *Site) Tidy(ctx context.Context) {
 	for {
-		if n, err := s.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
-			s.Log.Warn("deleting old uploads failed", "err", err)
+		if n, err := s.uploads.Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
+			s.server.log.Warn("deleting old uploads failed", "err", err)
 		} else if n > 0 {
-			s.Log.Info("old uploads deleted", "uploads", n)
+			s.server.log.Info("old uploads deleted", "uploads", n)
 		}
 		select {
 		case <-ctx.Done():
@@ -180,17 +207,4 @@ func (s *Site) Tidy(ctx context.Context) {
 		case <-time.After(time.Hour):
 		}
 	}
-}
-
-// address returns the address of the site. Without a public address it derives the address from the
-// request.
-func (s *Site) address(r *http.Request) string {
-	if s.Public != nil {
-		return strings.TrimSuffix(s.Public.String(), "/")
-	}
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
 }

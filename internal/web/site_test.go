@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,9 @@ import (
 type testSite struct {
 	*testing.T
 	*Site
+	Ledger  *ledger.Ledger
+	config  Config
+	live    atomic.Pointer[Site] // answers the requests
 	url     string
 	dir     string // of the ledger
 	service *sandbox.Service
@@ -48,7 +52,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
 	dir := ledgertest.Dir(t)
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
-	s := &testSite{T: t, dir: dir}
+	s := &testSite{T: t, Ledger: l, dir: dir}
 	s.must(err)
 	t.Cleanup(func() { s.must(l.Close()) })
 	s.must(l.Organizations().Bind(t.Context(), "test"))
@@ -67,7 +71,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		Ledger:      l,
 		Service:     func() (*filingapi.Client, error) { return s.client, nil },
 		Concurrency: 4,
-		Local:       true,
+		Address:     Address{Local: true},
 		Settings:    Settings{Mode: "test", Key: true, Service: service.URL},
 		Downloads:   downloads(t, service.URL),
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -88,16 +92,26 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	for _, f := range change {
 		f(&c)
 	}
-	s.Site = New(c)
-	every := cache.For(0) // pages show what is in the ledger, on a slow machine, too
-	s.figures = cache.New[string](cache.Options[ledger.Figures]{TTL: every})
-	s.filings = cache.New[string](cache.Options[ledger.Filings]{TTL: every})
-	s.actionFacts = cache.New[string](cache.Options[actionFacts]{TTL: every})
-	t.Cleanup(s.Close)
-	front := httptest.NewServer(network.WithHeaders(s.Site, false))
+	s.config = c
+	s.open()
+	front := httptest.NewServer(network.WithHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.live.Load().ServeHTTP(w, r)
+	}), false))
 	t.Cleanup(front.Close)
 	s.url = front.URL
 	return s
+}
+
+// open serves the site with its present configuration.
+func (s *testSite) open() {
+	s.Site = New(s.config)
+	every := cache.For(0) // pages show what is in the ledger, on a slow machine, too
+	all := s.server.overview
+	all.figures = cache.New[string](cache.Options[ledger.Figures]{TTL: every})
+	all.filings = cache.New[string](cache.Options[ledger.Filings]{TTL: every})
+	all.shared = cache.New[string](cache.Options[actionFacts]{TTL: every})
+	s.Cleanup(s.Close)
+	s.live.Store(s.Site)
 }
 
 // downloads lets links lead to the service alone.
@@ -121,7 +135,7 @@ func (s *testSite) must(err error) {
 func (s *testSite) place() {
 	s.Helper()
 	queue := need(jobs.OpenQueue(""))(s)
-	quoter, err := s.Ask(s.Context())
+	quoter, err := s.config.Ask(s.Context())
 	s.must(err)
 	worker, err := jobs.Start(s.Context(), jobs.Config{
 		Service:      s.client,
@@ -443,7 +457,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 		{"Sec-Fetch-Site", "same-site"},
 		{"Sec-Fetch-Site", "cross-site", "Origin", s.url},
 	}
-	for _, r := range routes {
+	for _, r := range s.server.table {
 		stranger.refused(book, r, http.StatusMisdirectedRequest, "host", "Host", "evil.example")
 		if r.may == nil {
 			continue
@@ -570,7 +584,7 @@ func TestRightsOfRoutes(t *testing.T) {
 			rights[pattern] = c.may
 		}
 	}
-	for _, r := range routes {
+	for _, r := range newSite(t).server.table {
 		want, named := rights[r.pattern]
 		switch {
 		case named:
@@ -749,7 +763,9 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
 	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"},
 		strings.NewReader(content)))(s)
-	s.must(s.saveReadOptions(ctx, u, readOptions{User: "bob@example.com"}))
+	changed := u
+	changed.Options = need(readOptions{User: "bob@example.com"}.encode())(s)
+	s.must(s.Ledger.Uploads().Change(ctx, changed))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {

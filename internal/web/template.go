@@ -131,6 +131,14 @@ var (
 	shortened = text.Shorten
 )
 
+// plural returns the form of a word for a number.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // legible removes characters from a foreign text that change its direction or that are invisible.
 // It keeps line breaks.
 func legible(foreign string) string {

@@ -12,17 +12,26 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-var uncertainRoutes = []route{
-	{pattern: "GET /uncertain", may: viewer, serve: (*Site).uncertain},
-	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).showUncertainRow},
-	{pattern: "POST /uncertain/batches/{batch}/rows/{number}/link", may: operator, serve: ofBatch((*Site).dashboard)},
-	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch((*Site).checkDecisions)},
-	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch((*Site).resolveRows)},
+// uncertainHandler handles the rows that only a person can resolve.
+type uncertainHandler struct {
+	ledger  *ledger.Ledger
+	service func() (*filingapi.Client, error)
+}
+
+func (h *uncertainHandler) routes() []route {
+	return []route{
+		{pattern: "GET /uncertain", may: viewer, serve: h.uncertain},
+		{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: h.showUncertainRow},
+		{pattern: "POST /uncertain/batches/{batch}/rows/{number}/link", may: operator, serve: ofBatch(h.dashboard)},
+		{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch(h.checkDecisions)},
+		{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch(h.resolveRows)},
+	}
 }
 
 // uncertainPage lists the rows that only a person can resolve.
@@ -67,20 +76,20 @@ func fingerprint(text string) string {
 
 const uncertainOnPage = 20
 
-func (s *Site) uncertain(v *request) error {
+func (h *uncertainHandler) uncertain(v *request) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
 	p := new(uncertainPage)
 	id := ""
 	if ask.Get("batch") != "" {
-		b, err := s.Ledger.Batch(ctx, ask.Get("batch"))
+		b, err := h.ledger.Batch(ctx, ask.Get("batch"))
 		if err != nil {
 			return err
 		}
 		p.Batch, id = &b, b.ID
 	}
 	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
-	from, _ := strconv.Atoi(ask.Get("from")) // the number of rows before this page, for display
-	all, total, err := resolve.ListUncertainPage(ctx, s.Ledger, id, after, uncertainOnPage)
+	from := v.number("from", 0) // the number of rows before this page, for display
+	all, total, err := resolve.ListUncertainPage(ctx, h.ledger, id, after, uncertainOnPage)
 	if err != nil {
 		return err
 	}
@@ -95,7 +104,7 @@ func (s *Site) uncertain(v *request) error {
 	if n := len(all); n == uncertainOnPage && from+n < total {
 		p.Next = uncertainPath(id, all[n-1].Row.ID, from+n)
 	}
-	batches, err := s.Ledger.UncertainBatches(ctx)
+	batches, err := h.ledger.UncertainBatches(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,11 +117,11 @@ func (s *Site) uncertain(v *request) error {
 		p.Rows = append(p.Rows, &uncertainRow{o, files[o.Row.Batch]})
 	}
 	if p.Batch != nil && total > 1 && v.may(ledger.Operator) {
-		if p.Bulk, _, err = resolve.ListUncertainPage(ctx, s.Ledger, id, 0, maxDecisions); err != nil {
+		if p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.ledger, id, 0, maxDecisions); err != nil {
 			return err
 		}
 	}
-	return v.show("uncertain.html", "Uncertain rows", p)
+	return v.show(nil, "uncertain.html", "Uncertain rows", p)
 }
 
 // countByBatch adds a tab with the number of uncertain rows for each batch.
@@ -143,16 +152,16 @@ func uncertainPath(batch string, after int64, from int) string {
 }
 
 // resolver returns a service that resolves rows in the reader's name.
-func (v *request) resolver() *resolve.Service {
-	return &resolve.Service{Ledger: v.site.Ledger, Client: v.site.Service, By: v.who() + " on the page"}
+func (h *uncertainHandler) resolver(v *request) *resolve.Service {
+	return &resolve.Service{Ledger: h.ledger, Client: h.service, By: v.who() + " on the page"}
 }
 
 // findUncertain returns the uncertain order of a row, or nil if the row is not uncertain.
-func (s *Site) findUncertain(v *request, row ledger.Row) (*resolve.UncertainOrder, error) {
+func (h *uncertainHandler) findUncertain(v *request, row ledger.Row) (*resolve.UncertainOrder, error) {
 	if row.Result != filing.Uncertain {
 		return nil, nil
 	}
-	all, _, err := resolve.ListUncertainPage(v.ctx(), s.Ledger, row.Batch, row.ID-1, 1)
+	all, _, err := resolve.ListUncertainPage(v.ctx(), h.ledger, row.Batch, row.ID-1, 1)
 	if err != nil || len(all) == 0 || all[0].Row.ID != row.ID { // resolved in the meantime
 		return nil, err
 	}
@@ -160,33 +169,30 @@ func (s *Site) findUncertain(v *request, row ledger.Row) (*resolve.UncertainOrde
 }
 
 // showUncertainRow shows one uncertain row.
-func (s *Site) showUncertainRow(v *request) error {
+func (h *uncertainHandler) showUncertainRow(v *request) error {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {
 		return errNoPage
 	}
-	row, err := s.Ledger.Row(v.ctx(), id)
+	row, err := h.ledger.Row(v.ctx(), id)
 	if err != nil {
 		return err
 	}
-	o, err := s.findUncertain(v, row)
+	o, err := h.findUncertain(v, row)
 	if err != nil {
 		return err
 	}
 	if o == nil {
-		return v.redirect(fmt.Sprintf("/batches/%s/rows/%d", row.Batch, row.Number))
+		return v.redirect(batchRowPath(row.Batch, row.Number))
 	}
-	b, err := s.Ledger.Batch(v.ctx(), row.Batch)
-	if err != nil {
-		return err
-	}
-	return v.show("uncertain.html", fmt.Sprintf("Row %d is uncertain", row.Number),
+	b, err := h.ledger.Batch(v.ctx(), row.Batch)
+	return v.show(err, "uncertain.html", fmt.Sprintf("Row %d is uncertain", row.Number),
 		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true, Total: 1})
 }
 
 // availableText returns a sentence with the available balance, or "" if no deposit is recorded.
-func (s *Site) availableText(v *request) (string, error) {
-	book, err := s.Ledger.Balance(v.ctx())
+func (h *uncertainHandler) availableText(v *request) (string, error) {
+	book, err := h.ledger.Balance(v.ctx())
 	if err != nil || !book.HasDeposit {
 		return "", err
 	}
@@ -212,23 +218,23 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 
 // dashboard redirects to the dashboard of a row's company. The link signs in
 // anyone who has it, so it is requested only when needed and never stored.
-func (s *Site) dashboard(v *request, b ledger.Batch) error {
+func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
 	number, err := strconv.Atoi(v.r.PathValue("number"))
 	if err != nil {
 		return errNoPage
 	}
-	row, err := s.Ledger.RowNumbered(v.ctx(), b.ID, number)
+	row, err := h.ledger.RowNumbered(v.ctx(), b.ID, number)
 	if err != nil {
 		return err
 	}
-	o, err := s.findUncertain(v, row)
+	o, err := h.findUncertain(v, row)
 	if err != nil {
 		return err
 	}
 	if o == nil {
-		return v.redirect(fmt.Sprintf("/batches/%s/rows/%d", row.Batch, row.Number))
+		return v.redirect(batchRowPath(row.Batch, row.Number))
 	}
-	address, err := v.resolver().DashboardLink(v.ctx(), o)
+	address, err := h.resolver(v).DashboardLink(v.ctx(), o)
 	if err != nil {
 		return &httpError{http.StatusBadGateway, "There is no link to the dashboard", sentence(err.Error())}
 	}
@@ -246,7 +252,7 @@ func (s *Site) dashboard(v *request, b ledger.Batch) error {
 	// there.
 	v.w.Header().Set("Refresh", "0; url="+link.String())
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
-	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{o.CompanyText(), link.String(),
+	return v.show(nil, "dashboard.html", "Dashboard", struct{ Company, Link, Host string }{o.CompanyText(), link.String(),
 		link.Host})
 }
 
@@ -270,14 +276,14 @@ type decisionsPage struct {
 const maxDecisions = 500
 
 // checkDecisions shows the effect of the decisions in a form.
-func (s *Site) checkDecisions(v *request, b ledger.Batch) error {
+func (h *uncertainHandler) checkDecisions(v *request, b ledger.Batch) error {
 	var decisions []resolve.Decision
 	for _, text := range v.r.PostForm["row"] {
 		row, err := strconv.Atoi(text)
 		if err != nil || len(decisions) == maxDecisions {
 			return errForm
 		}
-		field := func(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name + "-" + text)) }
+		field := func(name string) string { return strings.TrimSpace(v.form(name + "-" + text)) }
 		attempt, err := strconv.Atoi(field("attempt"))
 		if err != nil {
 			return errForm
@@ -289,16 +295,16 @@ func (s *Site) checkDecisions(v *request, b ledger.Batch) error {
 			CompanyID: field("company"),
 			OrderIDs:  strings.Fields(strings.NewReplacer(",", " ", ";", " ").Replace(field("orders"))),
 		}
-		if rest := v.r.PostForm.Get("rest"); d.Verdict == "" && len(d.OrderIDs) == 0 && d.CompanyID == "" {
+		if rest := v.form("rest"); d.Verdict == "" && len(d.OrderIDs) == 0 && d.CompanyID == "" {
 			d.Verdict = resolve.Verdict(rest)
 		}
 		decisions = append(decisions, d)
 	}
-	return s.showDecisions(v, b, decisions)
+	return h.showDecisions(v, b, decisions)
 }
 
-func (s *Site) showDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) error {
-	p, err := s.planDecisions(v, b, decisions)
+func (h *uncertainHandler) showDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) error {
+	p, err := h.planDecisions(v, b, decisions)
 	if err != nil {
 		return err
 	}
@@ -310,13 +316,13 @@ func (s *Site) showDecisions(v *request, b ledger.Batch, decisions []resolve.Dec
 }
 
 // planDecisions computes the effect of decisions.
-func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
-	plan, err := v.resolver().Plan(v.ctx(), b.ID, decisions)
+func (h *uncertainHandler) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
+	plan, err := h.resolver(v).Plan(v.ctx(), b.ID, decisions)
 	if err != nil {
 		return nil, err
 	}
 	p := &decisionsPage{Batch: b, Plan: plan, Effect: resolve.EffectOf(plan.Resolutions)}
-	if p.After, err = s.Ledger.Balance(v.ctx()); err != nil {
+	if p.After, err = h.ledger.Balance(v.ctx()); err != nil {
 		return nil, err
 	}
 	p.After.Reserved -= p.Effect.Spent + p.Effect.Released
@@ -336,13 +342,13 @@ func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Dec
 }
 
 // resolveRows resolves rows by decisions if their effect is still the effect that was shown.
-func (s *Site) resolveRows(v *request, b ledger.Batch) error {
+func (h *uncertainHandler) resolveRows(v *request, b ledger.Batch) error {
 	form := v.r.PostForm
 	var decisions []resolve.Decision
 	if err := json.Unmarshal([]byte(form.Get("decisions")), &decisions); err != nil || len(decisions) > maxDecisions {
 		return errForm
 	}
-	p, err := s.planDecisions(v, b, decisions)
+	p, err := h.planDecisions(v, b, decisions)
 	if err != nil {
 		return err
 	}
@@ -350,7 +356,7 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		return v.leadTo("/uncertain?batch="+p.Batch.ID, "note", "All these rows are already resolved.")
 	}
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
-		return s.showDecisions(v, b, decisions)
+		return h.showDecisions(v, b, decisions)
 	}
 	if err := v.extendDeadline(); err != nil {
 		return err
@@ -362,7 +368,7 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		if v.once != "" {
 			act.ID = fmt.Sprintf("%s-%d", v.once, one.Order.Row.ID)
 		}
-		_, err := v.resolver().Resolve(ledger.WithAudit(v.ctx(), act), one)
+		_, err := h.resolver(v).Resolve(ledger.WithAudit(v.ctx(), act), one)
 		switch {
 		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrDone):
 			faster++
@@ -382,6 +388,6 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		said += fmt.Sprintf(" %s %s already resolved by someone else or by a late answer.", count(faster, "row"),
 			plural(faster, "is", "are"))
 	}
-	available, err := s.availableText(v)
+	available, err := h.availableText(v)
 	return v.done(err, "/uncertain?batch="+p.Batch.ID, "%s%s", said, available)
 }

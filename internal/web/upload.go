@@ -22,7 +22,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -31,37 +30,37 @@ import (
 // addUpload saves a file while it arrives, so that no part of it is stored unsealed. It rejects and
 // deletes a file that is not a readable spreadsheet. It records the form's identifier only after
 // the file is accepted, so that a form with a rejected file can be sent again.
-func (s *Site) addUpload(v *request) error {
-	file, err := v.file(s.MaxUpload)
+func (h *uploadHandler) addUpload(v *request) error {
+	file, err := v.file()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := s.mayKeep(v); err != nil {
+	if err := mayKeep(v, h.uploads); err != nil {
 		return err
 	}
-	u, err := s.Ledger.Uploads().Add(v.ctx(), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
+	u, err := h.uploads.Add(v.ctx(), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.readError(err)
 	}
-	if err := s.acceptUpload(v, u); err != nil {
-		return errors.Join(err, s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID))
+	if err := h.acceptUpload(v, u); err != nil {
+		return errors.Join(err, h.uploads.Delete(context.WithoutCancel(v.ctx()), u.ID))
 	}
 	if !v.byScript() {
 		return v.redirect("/sheets/" + u.ID)
 	}
-	s.startPreparing(v.ctx(), u.ID)
+	h.startPreparing(v.ctx(), u.ID)
 	v.w.Header().Set("Location", "/sheets/"+u.ID)
 	return v.sendJSON(http.StatusCreated, map[string]string{"file": u.File, "path": "/sheets/" + u.ID})
 }
 
 // acceptUpload rejects a file that is not a spreadsheet. It accepts unknown columns, because a
 // person maps them.
-func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
+func (h *uploadHandler) acceptUpload(v *request, u ledger.Upload) error {
 	if u.Size == 0 {
 		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
 	}
-	survey, err := s.queue.survey(v.ctx(), u)
+	survey, err := h.queue.survey(v.ctx(), u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
@@ -72,7 +71,7 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	case len(survey.Head) == 0 && survey.Err != nil:
 		return badRequest("%s has no rows. Choose the spreadsheet and upload it again. Nothing was saved.", u.File)
 	}
-	if err := s.recallMapping(v.ctx(), u); err != nil {
+	if err := h.recallMapping(v.ctx(), u); err != nil {
 		return err
 	}
 	return v.record(v.once, "upload", u.File, "")
@@ -80,13 +79,13 @@ func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 
 // startPreparing prepares an upload before its page is opened, so that several consecutive uploads
 // are ready sooner. It ignores errors, because the page tries again.
-func (s *Site) startPreparing(ctx context.Context, id string) {
-	u, err := s.Ledger.Uploads().Find(ctx, id)
+func (h *uploadHandler) startPreparing(ctx context.Context, id string) {
+	u, err := h.uploads.Find(ctx, id)
 	if err != nil {
 		return
 	}
-	if survey, err := s.queue.survey(ctx, u); err == nil && survey.Err == nil {
-		s.queue.prepare(u)
+	if survey, err := h.queue.survey(ctx, u); err == nil && survey.Err == nil {
+		h.queue.prepare(u)
 	}
 }
 
@@ -100,15 +99,15 @@ const (
 )
 
 // mayKeep rejects another upload if the person keeps too many.
-func (s *Site) mayKeep(v *request) error {
-	n, size, err := s.Ledger.Uploads().Count(v.ctx(), v.who())
+func mayKeep(v *request, kept ledger.Uploads) error {
+	n, size, err := kept.Count(v.ctx(), v.who())
 	switch {
 	case err != nil:
 		return err
 	case n >= keptEach:
 		return badRequest("You have %d uploads that are not submitted. Nothing was saved. Delete those that you no "+
 			"longer need, then upload this file again.", n)
-	case size >= max(keptBytes, 2*s.MaxUpload):
+	case size >= max(keptBytes, 2*v.server.maxUpload):
 		return badRequest("Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you "+
 			"no longer need, then upload this file again.", size>>20)
 	}
@@ -133,14 +132,14 @@ func (f *upload) Read(p []byte) (int, error) {
 
 // file returns the file of a form. It reads the fields that precede the file, and authorizes the
 // request before it reads the file.
-func (v *request) file(limit int64) (*upload, error) {
+func (v *request) file() (*upload, error) {
 	// A slow connection may take long. The size limit bounds the cost.
 	deadline := time.Now().Add(15 * time.Minute)
 	out := http.NewResponseController(v.w)
 	if err := errors.Join(out.SetReadDeadline(deadline), out.SetWriteDeadline(deadline.Add(time.Minute))); err != nil {
 		return nil, fmt.Errorf("wait for the file: %w", err)
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, limit+maxFields)
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.server.maxUpload+maxFields)
 	parts, err := v.r.MultipartReader()
 	if err != nil {
 		return nil, errForm
@@ -201,16 +200,25 @@ func (f *upload) readError(err error) error {
 	return err
 }
 
-var sheetRoutes = []route{
-	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
-	{pattern: "GET /sheets/{sheet}", may: viewer, serve: ofUpload((*Site).sheetPage)},
-	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: ofUpload((*Site).highlightedSheet)},
-	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: ofUpload((*Site).columnsPage)},
-	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: ofUnchanged((*Site).changeColumnMapping)},
-	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: ofUnchanged((*Site).quoteAgain)},
-	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: ofUnchanged((*Site).submit)},
-	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: ofUpload((*Site).deleteUpload)},
-	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
+// uploadHandler handles uploads until they are submitted.
+type uploadHandler struct {
+	ledger  *ledger.Ledger
+	uploads ledger.Uploads
+	queue   *prepareQueue
+}
+
+func (h *uploadHandler) routes() []route {
+	return []route{
+		{pattern: "POST /sheets", may: preparer, serve: h.addUpload, upload: true},
+		{pattern: "GET /sheets/{sheet}", may: viewer, serve: of(h.queue.findUpload, h.sheetPage)},
+		{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: of(h.queue.findUpload, h.highlightedSheet)},
+		{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: of(h.queue.findUpload, h.columnsPage)},
+		{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: of(h.queue.findUnchanged, h.changeColumnMapping)},
+		{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: of(h.queue.findUnchanged, h.quoteAgain)},
+		{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: of(h.queue.findUnchanged, h.submit)},
+		{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: of(h.queue.findUpload, h.deleteUpload)},
+		{pattern: "GET /templates/{product}", may: viewer, serve: h.downloadTemplate},
+	}
 }
 
 // sheetPage is the page of an upload.
@@ -264,25 +272,21 @@ func steps(at int) []step {
 	return all
 }
 
-func (s *Site) sheetPage(v *request, u ledger.Upload) error {
+func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 	ctx := v.ctx()
-	p, err := s.surveyUpload(v, u)
+	p, err := h.surveyUpload(v, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
 		p.Problem = err.Error()
-		return v.show("upload.html", u.File, p)
+		return v.show(nil, "upload.html", u.File, p)
 	case err != nil:
 		return err
 	}
-	history, err := s.Ledger.Approvals().DraftHistory(ctx, u.ID)
-	if err != nil {
-		return err
-	}
+	history, err := h.ledger.Approvals().DraftHistory(ctx, u.ID)
 	p.Refusal = refusalOf(history)
-	if p.Survey.Err != nil {
-		p.Problem = p.Survey.Err.Error()
-		return v.show("upload.html", u.File, p)
+	if p.Problem != "" || err != nil {
+		return v.show(err, "upload.html", u.File, p)
 	}
 	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
@@ -291,12 +295,12 @@ func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 	p.TooLarge = v.r.URL.Query().Has("large")
 	p.Grid = !p.TooLarge
 	// The wait is long enough to read a small sheet.
-	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil {
+	if u, err = h.queue.wait(ctx, u, 300*time.Millisecond); err != nil {
 		return err
 	}
-	p.Upload, p.State = u, s.gridState(u)
+	p.Upload, p.State = u, h.queue.state(u)
 	if len(u.Quote) > 0 {
-		b, err := s.Ledger.Batch(ctx, u.Batch)
+		b, err := h.ledger.Batch(ctx, u.Batch)
 		if err != nil {
 			return err
 		}
@@ -304,13 +308,13 @@ func (s *Site) sheetPage(v *request, u ledger.Upload) error {
 			p.Batch, p.Steps, p.Grid = &b, steps(3), false
 		}
 	}
-	return v.show("upload.html", u.File, p)
+	return v.show(nil, "upload.html", u.File, p)
 }
 
 // findUpload finds the upload of a page. It returns errNoSheet if the upload was submitted or
 // deleted, which happens if a person goes back in the browser.
-func (s *Site) findUpload(v *request) (ledger.Upload, error) {
-	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
+func (r *reader) findUpload(v *request) (ledger.Upload, error) {
+	u, err := r.uploads.Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
 	}
@@ -323,20 +327,20 @@ var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 
 // findUnchanged finds the upload that a form changes. It returns ErrStale if the upload has changed
 // since the form was shown.
-func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
-	u, err := s.findUpload(v)
+func (r *reader) findUnchanged(v *request) (ledger.Upload, error) {
+	u, err := r.findUpload(v)
 	if err != nil {
 		return u, err
 	}
-	if v.r.PostForm.Get("version") != strconv.Itoa(u.Version) {
+	if v.form("version") != strconv.Itoa(u.Version) {
 		return u, ledger.ErrStale
 	}
 	return u, nil
 }
 
 // quoteAgain prepares and quotes an upload again.
-func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
-	submitted, err := s.isOpen(v.ctx(), u.Batch)
+func (h *uploadHandler) quoteAgain(v *request, u ledger.Upload) error {
+	submitted, err := h.isOpen(v.ctx(), u.Batch)
 	if err != nil {
 		return err
 	}
@@ -344,9 +348,9 @@ func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 	if submitted {
 		return v.alreadySubmitted(u.Batch)
 	}
-	s.queue.forget(u.ID)
+	h.queue.forget(u.ID)
 	if u.Batch != "" {
-		err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
+		err := h.uploads.SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
 		if err != nil && !errors.Is(err, ledger.ErrNotPrepared) {
 			return err
 		}
@@ -355,11 +359,11 @@ func (s *Site) quoteAgain(v *request, u ledger.Upload) error {
 }
 
 // submit submits a prepared batch. Its orders are placed, or wait for a second person's approval.
-func (s *Site) submit(v *request, u ledger.Upload) error {
+func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
-	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
+	b, err := h.ledger.Batch(v.ctx(), u.Batch)
 	switch {
 	case err != nil:
 		return err
@@ -373,26 +377,26 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	q := s.quote(v.ctx(), u.Batch, intake.Quoting{})
+	q := quote(v.ctx(), u.Batch, h.queue.quoting)
 	if was != nil {
 		q.Notes = was.Notes
 	}
 	if q.Problem != "" {
-		if _, err := s.findUnchanged(v); err != nil {
+		if _, err := h.queue.findUnchanged(v); err != nil {
 			// The cost is unknown because the batch was dropped.
 			return err
 		}
 		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
 	}
-	if err := s.checkedWarnings(v, b); err != nil {
+	if err := checkWarnings(v, h.ledger, b); err != nil {
 		return err
 	}
-	if q.Plan != v.r.PostForm.Get("plan") {
+	if q.Plan != v.form("plan") {
 		body, err := json.Marshal(q)
 		if err != nil {
 			return fmt.Errorf("keep the quote: %w", err)
 		}
-		err = s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
+		err = h.uploads.SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
 		switch {
 		case errors.Is(err, ledger.ErrNotPrepared):
 			return ledger.ErrStale
@@ -402,7 +406,7 @@ func (s *Site) submit(v *request, u ledger.Upload) error {
 		return v.leadTo("/sheets/"+u.ID+"/approve", "warn",
 			"The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.", q.TotalText())
 	}
-	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
+	waits, err := h.ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return v.alreadySubmitted(u.Batch)
@@ -428,15 +432,15 @@ var errDeleteSubmitted = &httpError{
 		"cancel the batch, or ask an approver to reject it.",
 }
 
-func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
-	err := s.Ledger.Uploads().Delete(v.withAudit("delete-upload", u.File, u.Batch), u.ID)
+func (h *uploadHandler) deleteUpload(v *request, u ledger.Upload) error {
+	err := h.uploads.Delete(v.withAudit("delete-upload", u.File, u.Batch), u.ID)
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return errDeleteSubmitted
 	}
 	if err != nil {
 		return err
 	}
-	submitted, err := s.isOpen(v.ctx(), u.Batch)
+	submitted, err := h.isOpen(v.ctx(), u.Batch)
 	if submitted {
 		return v.done(err, "/batches/"+u.Batch,
 			"Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
@@ -445,11 +449,11 @@ func (s *Site) deleteUpload(v *request, u ledger.Upload) error {
 }
 
 // isOpen reports whether a batch was submitted. It returns false if the batch does not exist.
-func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
+func (h *uploadHandler) isOpen(ctx context.Context, batch string) (bool, error) {
 	if batch == "" {
 		return false, nil
 	}
-	b, err := s.Ledger.Batch(ctx, batch)
+	b, err := h.ledger.Batch(ctx, batch)
 	if errors.Is(err, ledger.ErrNotFound) {
 		err = nil
 	}
@@ -457,9 +461,9 @@ func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
 }
 
 // highlightedSheet sends the spreadsheet with its errors highlighted.
-func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
+func (h *uploadHandler) highlightedSheet(v *request, u ledger.Upload) error {
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
-		err := s.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
+		err := h.queue.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
 			im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
 			if err != nil {
 				return badRequest("%s", err)
@@ -478,7 +482,7 @@ func (s *Site) highlightedSheet(v *request, u ledger.Upload) error {
 }
 
 // downloadTemplate sends an empty template.
-func (s *Site) downloadTemplate(v *request) error {
+func (h *uploadHandler) downloadTemplate(v *request) error {
 	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
 	if !slices.Contains(importer.Templates(), product) {
 		return errNoPage

@@ -219,7 +219,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	account := need(s.Ledger.Accounts().Find(t.Context(), v.name))(s)
 	var leave []func()
 	for range uploadsEach {
-		l, ok := s.uploads.take(account.ID)
+		l, ok := s.server.uploads.take(account.ID)
 		if !ok {
 			t.Fatal("there is no seat")
 		}
@@ -229,13 +229,13 @@ func TestUploadsAreBounded(t *testing.T) {
 		t.Errorf("%d\n%s", status, body)
 	}
 	for i := range uploadsAll - uploadsEach {
-		l, ok := s.uploads.take(fmt.Sprint(i))
+		l, ok := s.server.uploads.take(fmt.Sprint(i))
 		if !ok {
 			t.Fatal("there is no seat for others")
 		}
 		leave = append(leave, l)
 	}
-	if _, ok := s.uploads.take("one more"); ok {
+	if _, ok := s.server.uploads.take("one more"); ok {
 		t.Error("there are more seats than all may have")
 	}
 	for _, l := range leave {

@@ -12,6 +12,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -22,6 +23,41 @@ type batchStatus struct {
 	Headline    report.Headline
 	report.Progress
 	Holds []jobs.Hold
+	Stack stack
+
+	// facts are the facts that determine the state.
+	facts jobs.BatchFacts
+}
+
+// overview knows the state of all batches and of the fleet. It shares what takes the database a
+// while between all readers.
+type overview struct {
+	ledger   *ledger.Ledger
+	seasons  *schedule.Scheduler
+	settings Settings
+	// figures and filings are keyed by batch.
+	figures *cache.Cache[string, ledger.Figures]
+	filings *cache.Cache[string, ledger.Filings]
+	shared  *cache.Cache[string, actionFacts]
+	meters  meters
+}
+
+func newOverview(l *ledger.Ledger, seasons *schedule.Scheduler, settings Settings) *overview {
+	return &overview{
+		ledger:   l,
+		seasons:  seasons,
+		settings: settings,
+		figures:  cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
+		filings:  cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
+		shared:   cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+	}
+}
+
+// forget drops the cached data of a batch and of all actions, so that the next page shows a change.
+func (o *overview) forget(batch string) {
+	o.shared.Delete("")
+	o.figures.Delete(batch)
+	o.filings.Delete(batch)
 }
 
 // fleetFacts are the state of the fleet and the balance. All batches share them.
@@ -31,32 +67,27 @@ type fleetFacts struct {
 	processes []ledger.Process
 }
 
-func (s *Site) loadFleet(ctx context.Context) (f fleetFacts, err error) {
+func (o *overview) loadFleet(ctx context.Context) (f fleetFacts, err error) {
 	err = errors.Join(
-		load(&f.halted)(s.Ledger.Fleet().Halt(ctx)),
-		load(&f.balance)(s.Ledger.Balance(ctx)),
-		load(&f.processes)(s.Ledger.Fleet().Processes(ctx)))
+		load(&f.halted)(o.ledger.Fleet().Halt(ctx)),
+		load(&f.balance)(o.ledger.Balance(ctx)),
+		load(&f.processes)(o.ledger.Fleet().Processes(ctx)))
 	return f, err
 }
 
-// loadStatus returns the state of a batch.
-func (s *Site) loadStatus(ctx context.Context, b ledger.Batch) (batchStatus, error) {
-	facts, err := s.actionFacts.Get(ctx, "", s.loadActionFacts)
+// status returns the state of a batch.
+func (o *overview) status(ctx context.Context, b ledger.Batch, facts actionFacts) (batchStatus, error) {
+	f, err := o.loadFigures(ctx, b.ID)
 	if err != nil {
 		return batchStatus{}, err
 	}
-	f, err := s.loadFigures(ctx, b.ID)
-	if err != nil {
-		return batchStatus{}, err
-	}
-	st, _, err := s.statusOf(ctx, b, f, facts.at[b.ID].Exceptions, facts.fleet)
-	return st, err
+	return o.statusOf(ctx, b, f, facts.at[b.ID].Exceptions, facts.fleet)
 }
 
 // statusOf returns the state of a batch, given the figures of its rows.
-func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, exceptions int,
-	fleet fleetFacts) (batchStatus, jobs.BatchFacts, error) {
-	facts := jobs.BatchFacts{
+func (o *overview) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, exceptions int,
+	fleet fleetFacts) (st batchStatus, err error) {
+	st.facts = jobs.BatchFacts{
 		Batch:     b,
 		Figures:   f,
 		Halted:    fleet.halted,
@@ -64,22 +95,22 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 		Processes: fleet.processes,
 	}
 	if f.Increased > 0 {
-		var err error
-		if facts.Increase, err = s.Ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
-			return batchStatus{}, facts, err
+		if st.facts.Increase, err = o.ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
+			return st, err
 		}
 	}
-	st := batchStatus{Holds: facts.Holds()}
+	st.Holds = st.facts.Holds()
 	st.Headline = report.Headline{Figures: f, Exceptions: exceptions}
 	// If all rows wait for funds or for an approval, later holds do not matter yet.
 	if i := slices.IndexFunc(st.Holds, stopsAll); i == 0 || i > 0 && st.Headline.Moving() > 0 {
 		st.Headline.Held = st.Holds[i].Words()
 	}
 	moves := b.Open && st.Headline.Held == "" && st.Headline.Moving() > 0
-	st.Progress = s.meters.read(b.ID, f, fleet.halted, moves)
+	st.Progress = o.meters.read(b.ID, f, fleet.halted, moves)
 	st.Headline.Remaining = st.Remaining
 	st.Word, st.Class = statusWord(b, st.Headline, moves)
-	return st, facts, nil
+	st.Stack = stackOf(st.Headline.String(), f.Counts)
+	return st, nil
 }
 
 // stopsAll reports whether a hold stops all rows of the batch, rather than some.
@@ -126,6 +157,36 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 	return "Done", "finished"
 }
 
+// stack is a bar chart of the results of rows.
+type stack struct {
+	Label string
+	Parts []stackPart
+}
+
+type stackPart struct {
+	Class    string
+	X, Width float64
+}
+
+// stackOf returns the bar chart of a batch's rows.
+func stackOf(label string, c ledger.Counts) stack {
+	s := stack{Label: label}
+	total := c.Total()
+	if total == 0 {
+		return s
+	}
+	x := 0.0
+	for _, r := range []filing.Result{filing.Placed, filing.Exists, filing.Placing, filing.Ready, filing.Uncertain,
+		filing.Rejected, filing.Invalid, filing.Skipped, filing.Canceled} {
+		if n := c[r]; n > 0 {
+			width := 100 * float64(n) / float64(total)
+			s.Parts = append(s.Parts, stackPart{Class: string(r), X: x, Width: width})
+			x += width
+		}
+	}
+	return s
+}
+
 // meters measure how fast the rows of batches are placed, shared by all pages.
 type meters struct {
 	mu sync.Mutex
@@ -168,20 +229,16 @@ func sharedTTL(took time.Duration) time.Duration {
 	return loadShare * took
 }
 
-func newSummaries[T any]() *cache.Cache[string, T] {
-	return cache.New[string](cache.Options[T]{TTL: sharedTTL, Max: maxSummaries})
-}
-
 // loadFigures returns the figures of a batch's rows.
-func (s *Site) loadFigures(ctx context.Context, batch string) (ledger.Figures, error) {
-	return s.figures.Get(ctx, batch, func(ctx context.Context) (ledger.Figures, error) {
-		return s.Ledger.ResultFigures(ctx, batch)
+func (o *overview) loadFigures(ctx context.Context, batch string) (ledger.Figures, error) {
+	return o.figures.Get(ctx, batch, func(ctx context.Context) (ledger.Figures, error) {
+		return o.ledger.ResultFigures(ctx, batch)
 	})
 }
 
 // loadFilings returns the state of a batch's orders at the filing service.
-func (s *Site) loadFilings(ctx context.Context, batch string) (ledger.Filings, error) {
-	return s.filings.Get(ctx, batch, func(ctx context.Context) (ledger.Filings, error) {
-		return s.Ledger.Filings(ctx, batch)
+func (o *overview) loadFilings(ctx context.Context, batch string) (ledger.Filings, error) {
+	return o.filings.Get(ctx, batch, func(ctx context.Context) (ledger.Filings, error) {
+		return o.ledger.Filings(ctx, batch)
 	})
 }
