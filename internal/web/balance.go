@@ -249,7 +249,7 @@ func (h *balanceHandler) loadLines(v *request, p *balancePage) error {
 	}
 	before, _ := strconv.ParseInt(v.query("before"), 10, 64)
 	found, err := h.found.Get(ctx, version+" "+f.path("", strconv.FormatInt(before, 10)),
-		func(ctx context.Context) (foundEntries, error) { return h.findEntries(ctx, f, before) })
+		func(ctx context.Context) (foundEntries, error) { return h.findEntries(ctx, f.query, before) })
 	if err != nil {
 		return err
 	}
@@ -275,11 +275,11 @@ type foundEntries struct {
 
 // findEntries reads the entries that match a filter. This takes the database seconds for a hundred
 // thousand orders.
-func (h *balanceHandler) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
-	if found.sums, err = h.ledger.Entries().SumLines(ctx, f.query); err != nil {
+func (h *balanceHandler) findEntries(ctx context.Context, q ledger.LineQuery, before int64) (found foundEntries,
+	err error) {
+	if found.sums, err = h.ledger.Entries().SumLines(ctx, q); err != nil {
 		return found, err
 	}
-	q := f.query
 	q.Before, q.Limit = before, linesOnPage+1
 	for line, err := range h.ledger.Entries().Lines(ctx, q) {
 		if err != nil {

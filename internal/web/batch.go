@@ -133,8 +133,8 @@ func sheetOf(ctx context.Context, kept ledger.Uploads, batch string) (string, er
 // mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.facts.Increase,
-		p.OutOfFunds, p.Done()))
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash,
+		p.facts.Increase, p.OutOfFunds, p.Done()))
 	return hex.EncodeToString(sum[:4])
 }
 

@@ -207,9 +207,9 @@ func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) erro
 	return h.uploads.Change(ctx, u)
 }
 
-// changeColumnMapping changes the product, the columns and the options by which
+// changeMapping changes the product, the columns and the options by which
 // an upload is read.
-func (h *uploadHandler) changeColumnMapping(v *request, u ledger.Upload) error {
+func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
 	survey, err := h.queue.survey(v.ctx(), u)
 	if err != nil {
 		return err

@@ -140,11 +140,10 @@ func (h *companyHandler) company(v *request) error {
 	}
 	p.addDueDates()
 	if c.ID != "" {
-		if p.Subscriptions, err = h.loadSubscriptions(v, c.ID, p.Filings); err != nil {
-			return err
-		}
+		p.Subscriptions = subscriptionsOf(p.Filings)
+		p.Subscriptions.Renewals, err = h.loadRenewals(v, c.ID)
 	}
-	return v.show(nil, "company.html", c.Name, p)
+	return v.show(err, "company.html", c.Name, p)
 }
 
 // add adds a row to the filings.
@@ -230,8 +229,8 @@ type subscriptions struct {
 	Statuses []string
 }
 
-// loadSubscriptions finds the subscriptions of a company and the reports that they cover.
-func (h *companyHandler) loadSubscriptions(v *request, company string, filings []companyFiling) (*subscriptions, error) {
+// subscriptionsOf returns the subscriptions that the filings of a company opened.
+func subscriptionsOf(filings []companyFiling) *subscriptions {
 	found := &subscriptions{Statuses: subscriptionStatuses}
 	for _, f := range filings {
 		for _, i := range f.Items {
@@ -240,9 +239,7 @@ func (h *companyHandler) loadSubscriptions(v *request, company string, filings [
 			}
 		}
 	}
-	var err error
-	found.Renewals, err = h.loadRenewals(v, company)
-	return found, err
+	return found
 }
 
 func (h *companyHandler) loadRenewals(v *request, company string) ([]renewal, error) {

@@ -44,15 +44,16 @@ func (h *correctionHandler) correctBatch(v *request, b ledger.Batch) error {
 		return v.leadTo("/batches/"+waiting+"/approve", "note",
 			"Corrections of %s wait for approval. They are approved or sent back before others are made.", b.File)
 	}
-	u, found, err := h.findCorrection(v.ctx(), b, kept.Rows)
+	open, err := h.findCorrection(v.ctx(), b, kept.Rows)
 	if err != nil {
 		return err
 	}
-	if found {
-		return v.leadTo("/sheets/"+u.ID, "note", "%s opened these rows before. The corrections made so far are here.",
-			u.CreatedBy)
+	if open != nil {
+		return v.leadTo("/sheets/"+open.ID, "note",
+			"%s opened these rows before. The corrections made so far are here.", open.CreatedBy)
 	}
-	if u, err = h.takeAttention(v, b); err != nil {
+	u, err := h.takeAttention(v, b)
+	if err != nil {
 		return err
 	}
 	if u.Edits, err = json.Marshal(kept); err != nil {
@@ -92,11 +93,11 @@ func (h *correctionHandler) attentionOf(ctx context.Context, batch string) (corr
 	return c, nil
 }
 
-// findCorrection finds an upload that corrects the rows of a batch.
-func (h *correctionHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (ledger.Upload, bool, error) {
+// findCorrection finds an upload that corrects the rows of a batch. It returns nil if there is none.
+func (h *correctionHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (*ledger.Upload, error) {
 	uploads, err := h.uploads.List(ctx)
 	if err != nil {
-		return ledger.Upload{}, false, err
+		return nil, err
 	}
 	for _, listed := range uploads {
 		if listed.File != attentionName(b) {
@@ -109,14 +110,14 @@ func (h *correctionHandler) findCorrection(ctx context.Context, b ledger.Batch, 
 		}
 		c, decodeErr := correctionsOf(u)
 		if err := errors.Join(err, decodeErr); err != nil {
-			return u, false, err
+			return nil, err
 		}
 		missing := func(row int) bool { return !slices.Contains(c.Rows, row) }
 		if c.Of == b.ID && !slices.ContainsFunc(rows, missing) {
-			return u, true, nil
+			return &u, nil
 		}
 	}
-	return ledger.Upload{}, false, nil
+	return nil, nil
 }
 
 // attentionName returns the file name of an upload of the rows of a batch that need attention.

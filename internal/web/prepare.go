@@ -500,7 +500,8 @@ type reader struct {
 
 // readUpload calls f with the content and the options of an upload. It waits until a spreadsheet may be
 // read, or returns sheet.ErrBusy.
-func (r *reader) readUpload(ctx context.Context, u ledger.Upload, f func(content []byte, o importer.Options) error) error {
+func (r *reader) readUpload(ctx context.Context, u ledger.Upload,
+	f func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err

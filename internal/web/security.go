@@ -154,7 +154,8 @@ type passkeyState struct {
 }
 
 // challenge stores the state of a challenge and sends its options to the page's script.
-func (h *securityHandler) challenge(v *request, kind ledger.FlowKind, account string, c signin.Challenge, err error) error {
+func (h *securityHandler) challenge(v *request, kind ledger.FlowKind, account string, c signin.Challenge,
+	err error) error {
 	if err != nil {
 		return err
 	}

@@ -252,8 +252,8 @@ func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
 	// there.
 	v.w.Header().Set("Refresh", "0; url="+link.String())
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
-	return v.show(nil, "dashboard.html", "Dashboard", struct{ Company, Link, Host string }{o.CompanyText(), link.String(),
-		link.Host})
+	return v.show(nil, "dashboard.html", "Dashboard", struct{ Company, Link, Host string }{o.CompanyText(),
+		link.String(), link.Host})
 }
 
 // decisionsPage shows the effect of decisions before any row is resolved.
@@ -316,7 +316,8 @@ func (h *uncertainHandler) showDecisions(v *request, b ledger.Batch, decisions [
 }
 
 // planDecisions computes the effect of decisions.
-func (h *uncertainHandler) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
+func (h *uncertainHandler) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage,
+	error) {
 	plan, err := h.resolver(v).Plan(v.ctx(), b.ID, decisions)
 	if err != nil {
 		return nil, err

@@ -213,7 +213,7 @@ func (h *uploadHandler) routes() []route {
 		{pattern: "GET /sheets/{sheet}", may: viewer, serve: of(h.queue.findUpload, h.sheetPage)},
 		{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: of(h.queue.findUpload, h.highlightedSheet)},
 		{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: of(h.queue.findUpload, h.columnsPage)},
-		{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: of(h.queue.findUnchanged, h.changeColumnMapping)},
+		{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: of(h.queue.findUnchanged, h.changeMapping)},
 		{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: of(h.queue.findUnchanged, h.quoteAgain)},
 		{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: of(h.queue.findUnchanged, h.submit)},
 		{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: of(h.queue.findUpload, h.deleteUpload)},
