@@ -15,8 +15,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-func (a *app) accountsCommand() *cobra.Command {
-	return groupCommand("accounts", "Manage accounts for the page",
+func newAccountsCommand(g *global) *cobra.Command {
+	return newGroupCommand("accounts", "Manage accounts for the page",
 		`accounts manages who can sign in to the page of `+"`importer serve`"+` and what they can do
 there. Roles:
 
@@ -32,15 +32,18 @@ People sign in with a one-time link, a passkey that they add on the page, or the
 company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
 		"  importer accounts add ana@example.com --role operator --url https://filings.example.com\n  importer "+
 			"accounts link ana@example.com --for 30m",
-		a.accountsAddCommand(), a.accountsListCommand(), a.accountsLinkCommand(), a.accountsRolesCommand(),
-		a.accountsDisableCommand(true), a.accountsDisableCommand(false))
+		newAccountsAddCommand(g), newAccountsListCommand(g), newAccountsLinkCommand(g), newAccountsRolesCommand(g),
+		newAccountsDisableCommand(g), newAccountsEnableCommand(g))
 }
 
-func (a *app) accountsListCommand() *cobra.Command {
-	return a.listCommand("accounts list", "List the accounts", "No accounts yet", "account", a.listAccounts)
+func newAccountsListCommand(g *global) *cobra.Command {
+	return newListCommand(g, "accounts list", "List the accounts", "No accounts yet", "account",
+		func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+			return runAccountsList(ctx, g.terminal, l, asJSON)
+		})
 }
 
-func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
 	all, err := l.Accounts().List(ctx)
 	if err != nil {
 		return err
@@ -65,7 +68,7 @@ func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) e
 			}
 			return []any{legible(account.Name), roleText(account.Roles), passkey, signedIn, state}
 		},
-	}.print(a, all, asJSON)
+	}.print(t, all, asJSON)
 }
 
 // roleText lists roles for a person.
@@ -89,7 +92,7 @@ func parseRoles(words []string) ([]ledger.Role, error) {
 	return roles, nil
 }
 
-func (a *app) accountsAddCommand() *cobra.Command {
+func newAccountsAddCommand(g *global) *cobra.Command {
 	var words []string
 	var base string
 	c := &cobra.Command{
@@ -109,41 +112,41 @@ whose account has an address get further links by email from the sign-in page.`,
 			if err != nil {
 				return err
 			}
-			page, err := a.pageAddress(base)
+			page, err := pageAddress(g, base)
 			if err != nil {
 				return err
 			}
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				account, err := l.Accounts().Add(withAudit(c.Context(), "account-add", strings.ToLower(args[0]),
-					"roles "+roleText(roles)), args[0], roles)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "Account %s was added with the roles %s.\n", account.Name, roleText(account.Roles))
-				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
-					return fmt.Errorf(
-						"the account was added, but its sign-in link was not made: %w. To make one: importer "+
-							"accounts link %q",
-						err, account.Name)
-				}
-				return nil
+			return withAnyLedger(c.Context(), g, func(l openLedger) error {
+				return runAccountsAdd(c.Context(), g.terminal, l.Ledger, args[0], roles, page)
 			})
 		},
 	}
 	c.Flags().StringSliceVar(&words, "role", nil,
 		"preparer, approver, operator, or auditor; repeat it for several")
-	c.Flags().StringVar(&base, "url", "", urlUsage)
+	addURLFlag(c, &base)
 	return c
 }
 
-// accountCommand completes a command about one existing account, its first argument. do gets the
-// remaining arguments.
-func (a *app) accountCommand(c *cobra.Command,
-	do func(ctx context.Context, l *ledger.Ledger, account ledger.Account, args []string) error) *cobra.Command {
-	if c.Args == nil {
-		c.Args = one("account name (importer accounts list shows them)")
+func runAccountsAdd(ctx context.Context, t *terminal, l *ledger.Ledger, name string, roles []ledger.Role,
+	page *url.URL) error {
+	account, err := l.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(name), "roles "+roleText(roles)),
+		name, roles)
+	if err != nil {
+		return err
 	}
-	c.RunE = a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+	t.print("Account %s was added with the roles %s.", account.Name, roleText(account.Roles))
+	if err := runAccountsLink(ctx, t, l, account, page, linkLife); err != nil {
+		return fmt.Errorf("the account was added, but its sign-in link was not made: %w. To make one: importer "+
+			"accounts link %q", err, account.Name)
+	}
+	return nil
+}
+
+// onAccount turns a function of an account, the first argument, and the other arguments into a
+// command.
+func onAccount(g *global,
+	do func(context.Context, *ledger.Ledger, ledger.Account, []string) error) func(*cobra.Command, []string) error {
+	return onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
 		account, err := l.Accounts().Find(ctx, args[0])
 		if errors.Is(err, ledger.ErrNotFound) {
 			return fmt.Errorf("there is no account %q (importer accounts list shows them)", args[0])
@@ -151,13 +154,14 @@ func (a *app) accountCommand(c *cobra.Command,
 		if err != nil {
 			return err
 		}
-		return do(ctx, l, account, args[1:])
+		return do(ctx, l.Ledger, account, args[1:])
 	})
-	return c
 }
 
-func (a *app) accountsRolesCommand() *cobra.Command {
-	return a.accountCommand(&cobra.Command{
+var oneAccount = one("account name (importer accounts list shows them)")
+
+func newAccountsRolesCommand(g *global) *cobra.Command {
+	return &cobra.Command{
 		Use:   "roles NAME ROLE...",
 		Short: "Change an account's roles",
 		Long: `roles gives an account exactly the roles you name. "none" removes all roles; the
@@ -170,44 +174,57 @@ who are signed in.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
-		if len(words) == 1 && words[0] == "none" {
-			words = nil
-		}
-		roles, err := parseRoles(words)
-		if err != nil {
-			return err
-		}
-		note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
-		if err := l.Accounts().Change(withAudit(ctx, "account-roles", account.Name, note), account.ID, roles,
-			account.Disabled); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
-		return nil
-	})
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
+			if slices.Equal(words, []string{"none"}) {
+				words = nil
+			}
+			roles, err := parseRoles(words)
+			if err != nil {
+				return err
+			}
+			audited := withAudit(ctx, "account-roles", account.Name,
+				fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles)))
+			if err := l.Accounts().Change(audited, account.ID, roles, account.Disabled); err != nil {
+				return err
+			}
+			g.terminal.print("Roles of %s: %s.", account.Name, roleText(roles))
+			return nil
+		}),
+	}
 }
 
-// accountsDisableCommand returns the command that disables an account, or the one that enables it
-// again.
-func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
-	use, short, said := "enable", "Enable a disabled account", "Account %s is enabled.\n"
-	if disabled {
-		use, short, said = "disable", "Disable an account and sign it out everywhere", "Account "+
-			"%s is disabled and signed out. Its sign-in links no longer work.\n"
+func newAccountsDisableCommand(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "disable NAME",
+		Short:   "Disable an account and sign it out everywhere",
+		Example: "  importer accounts disable leo",
+		Args:    oneAccount,
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+			audited := withAudit(ctx, "account-disable", account.Name, "")
+			if err := l.Accounts().Change(audited, account.ID, account.Roles, true); err != nil {
+				return err
+			}
+			g.terminal.print("Account %s is disabled and signed out. Its sign-in links no longer work.", account.Name)
+			return nil
+		}),
 	}
-	return a.accountCommand(&cobra.Command{
-		Use:     use + " NAME",
-		Short:   short,
-		Example: "  importer accounts " + use + " leo",
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
-		if err := l.Accounts().Change(withAudit(ctx, "account-"+use, account.Name, ""), account.ID,
-			account.Roles, disabled); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, said, account.Name)
-		return nil
-	})
+}
+
+func newAccountsEnableCommand(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "enable NAME",
+		Short:   "Enable a disabled account",
+		Example: "  importer accounts enable leo",
+		Args:    oneAccount,
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+			audited := withAudit(ctx, "account-enable", account.Name, "")
+			if err := l.Accounts().Change(audited, account.ID, account.Roles, false); err != nil {
+				return err
+			}
+			g.terminal.print("Account %s is enabled.", account.Name)
+			return nil
+		}),
+	}
 }
 
 // The default and the longest validity of a link.
@@ -216,52 +233,10 @@ const (
 	maxLink  = 7 * 24 * time.Hour
 )
 
-const urlUsage = "the page's address, such as https://filings.example.com (default: PUBLIC_URL)"
-
-// pageAddress returns the address of the page from --url or PUBLIC_URL. It is empty without both.
-func (a *app) pageAddress(asked string) (*url.URL, error) {
-	name := "--url"
-	if asked == "" {
-		name, asked = "PUBLIC_URL", strings.TrimSpace(a.getenv("PUBLIC_URL"))
-	}
-	if asked == "" {
-		return &url.URL{}, nil
-	}
-	return webAddress(name, asked, "the page's address, such as https://filings.example.com")
-}
-
-// webAddress parses an http or https address. what describes the flag or variable for errors.
-func webAddress(name, text, what string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, usage("%s must be %s", name, what)
-	}
-	return u, nil
-}
-
-// makeLink creates a one-time sign-in link for an account and prints it. It cannot
-// be shown again.
-func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL,
-	life time.Duration) error {
-	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, "for "+life.String()),
-		account.ID, life)
-	if errors.Is(err, ledger.ErrSignInLink) {
-		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name,
-			account.Name)
-	}
-	if err != nil {
-		return err
-	}
-	a.say("One-time sign-in link for %s, valid until %s:", account.Name,
-		time.Now().Add(life).Format("2006-01-02 15:04"))
-	_, err = fmt.Fprintln(a.out, strings.TrimSuffix(page.String(), "/")+linkPath(secret))
-	return err
-}
-
-func (a *app) accountsLinkCommand() *cobra.Command {
+func newAccountsLinkCommand(g *global) *cobra.Command {
 	var base string
 	var life time.Duration
-	c := a.accountCommand(&cobra.Command{
+	c := &cobra.Command{
 		Use:   "link NAME",
 		Short: "Make a one-time sign-in link",
 		Long: `link prints a link that signs in the owner of an account once. Older links of the
@@ -272,17 +247,53 @@ You and the account count as one person for approvals until its owner signs in w
 passkey or a company account.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
-		if life <= 0 || life > maxLink {
-			return usage("--for must be more than 0 and at most %s", maxLink)
-		}
-		page, err := a.pageAddress(base)
-		if err != nil {
-			return err
-		}
-		return a.makeLink(ctx, l, account, page, life)
-	})
-	c.Flags().StringVar(&base, "url", "", urlUsage)
+		Args: oneAccount,
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+			if life <= 0 || life > maxLink {
+				return usage("--for must be more than 0 and at most %s", maxLink)
+			}
+			page, err := pageAddress(g, base)
+			if err != nil {
+				return err
+			}
+			return runAccountsLink(ctx, g.terminal, l, account, page, life)
+		}),
+	}
+	addURLFlag(c, &base)
 	c.Flags().DurationVar(&life, "for", linkLife, "how long the link is valid")
 	return c
+}
+
+func addURLFlag(c *cobra.Command, base *string) {
+	c.Flags().StringVar(base, "url", "", "the page's address, such as https://filings.example.com (default: PUBLIC_URL)")
+}
+
+// pageAddress returns the address of the page from --url or PUBLIC_URL. It is empty without both.
+func pageAddress(g *global, asked string) (*url.URL, error) {
+	name := "--url"
+	if asked == "" {
+		name, asked = "PUBLIC_URL", strings.TrimSpace(g.getenv("PUBLIC_URL"))
+	}
+	if asked == "" {
+		return &url.URL{}, nil
+	}
+	return webAddress(name, asked, "the page's address, such as https://filings.example.com")
+}
+
+// runAccountsLink creates a one-time sign-in link for an account and prints it. It cannot be shown
+// again.
+func runAccountsLink(ctx context.Context, t *terminal, l *ledger.Ledger, account ledger.Account, page *url.URL,
+	life time.Duration) error {
+	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, "for "+life.String()),
+		account.ID, life)
+	if errors.Is(err, ledger.ErrSignInLink) {
+		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name,
+			account.Name)
+	}
+	if err != nil {
+		return err
+	}
+	t.say("One-time sign-in link for %s, valid until %s:", account.Name, localTime(time.Now().Add(life)))
+	t.print("%s", strings.TrimSuffix(page.String(), "/")+linkPath(secret))
+	return nil
 }

@@ -22,7 +22,7 @@ import (
 // Assumption: the spec does not show the path of set price, so any path can be named.
 var apiMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func (a *app) apiCommand() *cobra.Command {
+func newAPICommand(g *global) *cobra.Command {
 	var fields []string
 	c := &cobra.Command{
 		Use:   "api METHOD PATH",
@@ -47,24 +47,67 @@ If the answer is not a success, its JSON is printed too, and the exit status is 
   importer api GET /documents/doc_1`,
 		Args: takes(2, "a method and a path, such as GET /organization"),
 		RunE: func(c *cobra.Command, args []string) error {
-			method := strings.ToUpper(args[0])
-			if err := checkRequest(method, args[1], len(fields) > 0); err != nil {
-				return err
-			}
-			body, err := apiBody(fields)
-			if err != nil {
-				return err
-			}
-			client, err := a.service()
-			if err != nil {
-				return err
-			}
-			return a.callAPI(c.Context(), client, method, args[1], body)
+			return runAPI(c.Context(), g, strings.ToUpper(args[0]), args[1], fields)
 		},
 	}
 	c.Flags().StringArrayVarP(&fields, "field", "f", nil,
 		"a field of the request, key=text or key:=JSON; repeat it for several")
 	return c
+}
+
+// runAPI sends a request and prints the answer. Ctrl-C does not abort a change that was sent.
+func runAPI(ctx context.Context, g *global, method, address string, fields []string) error {
+	if err := checkRequest(method, address, len(fields) > 0); err != nil {
+		return err
+	}
+	body, err := apiBody(fields)
+	if err != nil {
+		return err
+	}
+	client, err := newClient(g)
+	if err != nil {
+		return err
+	}
+	if method != http.MethodGet {
+		ctx = context.WithoutCancel(ctx)
+	}
+	answer, err := client.Call(ctx, method, address, body)
+	if len(answer) > 0 {
+		g.terminal.print("%s", answer)
+	}
+	if method == http.MethodGet {
+		return withAdvice(err)
+	}
+	return changeError(err, "the change may have been made. Look it up before you send it again")
+}
+
+// newClient returns a client for the filing service in the environment.
+func newClient(g *global) (*filingapi.Client, error) {
+	env, err := g.environment()
+	if err != nil {
+		return nil, err
+	}
+	return env.Client()
+}
+
+// changeError returns the error of a call that changes data at the filing service. advice is for a
+// call with an unknown result, and is printed even after a Ctrl-C.
+func changeError(err error, advice string) error {
+	switch {
+	case errors.Is(err, filingapi.ErrUncertain):
+		return &status{code: exitFailed, err: fmt.Errorf("%w; %s", err, advice)}
+	case err != nil:
+		return &status{code: exitFailed, err: withAdvice(err)}
+	}
+	return nil
+}
+
+// withAdvice adds the remedy to an error.
+func withAdvice(err error) error {
+	if errors.Is(err, filingapi.ErrKeyRefused) {
+		return fmt.Errorf("%w. Correct FILING_API_KEY", err)
+	}
+	return err
 }
 
 // apiPath matches the paths that api sends. Other characters could lead elsewhere if the filing
@@ -115,19 +158,4 @@ func apiBody(fields []string) (any, error) {
 		body[key] = value
 	}
 	return body, nil
-}
-
-// callAPI sends a request and prints the answer. Ctrl-C does not abort a change that was sent.
-func (a *app) callAPI(ctx context.Context, client *filingapi.Client, method, address string, body any) error {
-	if method != http.MethodGet {
-		ctx = context.WithoutCancel(ctx)
-	}
-	answer, err := client.Call(ctx, method, address, body)
-	if len(answer) > 0 {
-		fmt.Fprintf(a.out, "%s\n", answer)
-	}
-	if method == http.MethodGet {
-		return withAdvice(err)
-	}
-	return changeError(err, "the change may have been made. Look it up before you send it again")
 }

@@ -18,9 +18,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-func (a *app) approveCommand() *cobra.Command {
-	var plan string
-	var yes bool
+// approveOptions are the options of approve.
+type approveOptions struct {
+	// plan is the hash of the only plan to approve. Empty approves the plan that is shown.
+	plan string
+	yes  bool
+}
+
+func newApproveCommand(g *global) *cobra.Command {
+	var o approveOptions
 	c := &cobra.Command{
 		Use:   "approve BATCH",
 		Short: "Approve a batch that waits for approval",
@@ -33,30 +39,31 @@ since, it is refused and the new plan is shown. Your name is recorded.
 asking, and any other plan is refused.`,
 		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
 		Args:    oneBatch,
-		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
-			return a.approve(ctx, l, args[0], plan, yes)
+		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+			b, err := l.Batch(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return runApprove(ctx, o, g.terminal, l, b)
 		}),
 	}
-	c.Flags().StringVar(&plan, "plan", "", "approve the plan with this hash, and no other")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "approve without asking")
+	c.Flags().StringVar(&o.plan, "plan", "", "approve the plan with this hash, and no other")
+	addYesFlag(c, &o.yes, "approve without asking")
 	return c
 }
 
-func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
-	b, err := l.Batch(ctx, id)
-	if err != nil {
-		return err
-	}
+func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger, b ledger.Batch) error {
 	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil {
 		return err
 	}
 	needed := b.Approval.State == ledger.ApprovalNeeded
-	if !needed && increase.Rows == 0 {
-		if b.Approval.State == ledger.ApprovalGiven {
-			a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, localTime(b.Approval.At))
-			return nil
-		}
+	switch {
+	case needed || increase.Rows > 0:
+	case b.Approval.State == ledger.ApprovalGiven:
+		t.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, localTime(b.Approval.At))
+		return nil
+	default:
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	}
 	// Check this before any quote is loaded or shown.
@@ -68,39 +75,38 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		return err
 	}
 	if !needed {
-		return a.approveCosts(ctx, l, b, looked, yes)
+		return approveCosts(ctx, o, t, l.Ledger, b)
 	}
-	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
-	var warnings jobs.Warnings
+	p, changed := pricing.Propose(ctx, l.Ledger, currentPrices(t, l), b.ID)
+	var warnings string
 	if p.Hash != "" {
-		var unread error
-		if warnings, unread = a.showProposal(ctx, l, p); unread != nil {
-			return unread
+		if warnings, err = printProposal(ctx, t, l.Ledger, p); err != nil {
+			return err
 		}
 	}
 	switch {
-	case errors.Is(err, ledger.ErrChanged):
-		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", err, b.ID)
-	case err != nil:
-		return err
-	case looked != "":
-		err = p.Matches(looked)
+	case errors.Is(changed, ledger.ErrChanged):
+		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", changed, b.ID)
+	case changed != nil:
+		return changed
+	case o.plan != "":
+		err = p.Matches(o.plan)
 	default:
-		err = a.ask(ctx, yes, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
-			count(p.Figures.Orders, "order"), p.TotalText(), withWarnings(warnings)), "Nothing was approved.")
+		err = t.ask(ctx, o.yes, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
+			count(p.Figures.Orders, "order"), p.TotalText(), warnings), "Nothing was approved.")
 	}
 	if err != nil {
 		return err
 	}
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
-	switch err := p.Approve(audited, l, currentUser()); {
+	switch err := p.Approve(audited, l.Ledger, currentUser()); {
 	case errors.Is(err, ledger.ErrChanged):
 		return fmt.Errorf("%w. To see the new plan: importer approve %s", err, b.ID)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
-	return a.sayWhoPlaces(ctx, l, b, "")
+	t.print("Batch %s was approved by %s.", b.ID, currentUser())
+	return sayWhoPlaces(ctx, t, l.Ledger, b, "")
 }
 
 // howToApprove explains where a batch can be approved. Under a policy that covers commands, this is
@@ -113,10 +119,9 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	return "Approve it on the page or with importer approve " + batch + "."
 }
 
-// approveCosts shows the rows of a batch that cost more than approved, and asks for approval of the
-// new cost.
-func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, looked string,
-	yes bool) error {
+// approveCosts shows the rows of a batch that cost more than approved, if any, and asks for approval
+// of the new cost.
+func approveCosts(ctx context.Context, o approveOptions, t *terminal, l *ledger.Ledger, b ledger.Batch) error {
 	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil || increase.Rows == 0 {
 		return err
@@ -125,75 +130,72 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	if increase.Approved > 0 && increase.Cost.Amount > increase.Approved {
 		before = fmt.Sprintf("; %s was approved", increase.Approved.Dollars())
 	}
-	a.say("Waiting for approval: %s of batch %s cost %s%s.", count(increase.Rows, "row"), b.ID,
-		increase.Cost, before)
-	a.say("Plan %s", increase.Plan)
-	if looked != "" {
-		err = increase.Matches(looked)
+	rows := count(increase.Rows, "row")
+	t.say("Waiting for approval: %s of batch %s cost %s%s.\nPlan %s", rows, b.ID, increase.Cost, before, increase.Plan)
+	if o.plan != "" {
+		err = increase.Matches(o.plan)
 	} else {
-		err = a.ask(ctx, yes, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
+		err = t.ask(ctx, o.yes, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
 			count(increase.Rows, "order"), increase.Cost), "Nothing was approved.")
 	}
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(increase.Rows, "row"), increase.Cost,
-		increase.Approved.Dollars(), increase.Plan)
+	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", rows, increase.Cost, increase.Approved.Dollars(),
+		increase.Plan)
 	if err := l.Approvals().ApproveCosts(withAudit(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
 	}
-	a.say("Approved: %s for %s.", count(increase.Rows, "row"), increase.Cost)
+	t.say("Approved: %s for %s.", rows, increase.Cost)
 	return nil
 }
 
-// currentPrices returns the source of current prices. If the filing service does
-// not answer for this ledger, the prices of the plan apply.
-func (a *app) currentPrices(l *ledger.Ledger) pricing.Source {
-	return func(ctx context.Context) (pricing.Quoter, error) {
-		client, err := a.env.Client()
-		if err != nil {
-			a.say("Current prices are not available, so the prices of the plan apply: %v", err)
-			return nil, nil
+// currentPrices returns the source of current prices. If the filing service does not answer for
+// this ledger, the prices of the plan apply.
+func currentPrices(t *terminal, l openLedger) pricing.Source {
+	return func(ctx context.Context) (quoter pricing.Quoter, err error) {
+		client, err := l.env.Client()
+		if err == nil {
+			defer client.Close()
+			quoter, err = l.env.PriceSource(l.Ledger, client)(ctx)
+			if _, unanswered := errors.AsType[*filingapi.Error](err); !unanswered && !errors.Is(err, ledger.ErrMode) &&
+				!errors.Is(err, ledger.ErrOrganization) && !errors.Is(err, config.ErrUndecided) {
+				return quoter, err
+			}
 		}
-		defer client.Close()
-		quoter, err := a.env.PriceSource(l, client)(ctx)
-		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) ||
-			errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
-			a.say("Current prices are not available, so the prices of the plan apply: %v", err)
-			return nil, nil
-		}
-		return quoter, err
+		t.say("Current prices are not available, so the prices of the plan apply: %v", err)
+		return nil, nil
 	}
 }
 
-// showProposal prints the batch to approve.
-func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Proposal) (jobs.Warnings, error) {
+// printProposal prints the batch to approve, and returns its warnings like sayWarnings.
+func printProposal(ctx context.Context, t *terminal, l *ledger.Ledger,
+	p pricing.Proposal) (warnings string, err error) {
 	b := p.Batch
-	fmt.Fprintf(a.out, "Batch %s (%s), submitted by %s on %s\n", b.ID, b.File, b.CreatedBy,
-		localTime(b.CreatedAt))
-	plan, err := schedule.LoadPlanOfBatch(ctx, l, p.Batch.ID)
+	t.print("Batch %s (%s), submitted by %s on %s", b.ID, b.File, b.CreatedBy, localTime(b.CreatedAt))
+	plan, err := schedule.LoadPlanOfBatch(ctx, l, b.ID)
 	if err != nil {
-		return jobs.Warnings{}, err
+		return "", err
 	}
 	if plan != nil {
-		fmt.Fprint(a.out, plan.Text())
+		fmt.Fprint(t.out, plan.Text())
 	}
 	if p.Quote != nil {
-		a.sayQuote(*p.Quote)
+		sayQuote(t, *p.Quote)
 	}
 	available := "not known"
 	if p.Balance.HasDeposit {
 		available = p.Balance.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Figures.Counts),
-		p.TotalText(), available, p.Hash)
-	return a.sayWarnings(ctx, l, b)
+	t.print("rows %s\ncost %s\navailable %s\nplan %s", report.BatchState(b, p.Figures.Counts), p.TotalText(),
+		available, p.Hash)
+	return sayWarnings(ctx, t, l, b)
 }
 
 // sayWhoPlaces explains why a submitted batch waits, or that its orders are being placed. file is
 // the spreadsheet of importer run. It is empty for other commands.
-func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
-	facts, err := a.sayHolds(ctx, l, b.ID)
+func sayWhoPlaces(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch, file string) error {
+	facts, err := sayHolds(ctx, t, l, b.ID)
 	if err != nil || facts.Batch.Approval.State == ledger.ApprovalNeeded {
 		return err
 	}
@@ -209,9 +211,9 @@ func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	// A worker sends nothing before the restore is resolved.
 	case facts.Halted.Reason == filing.HaltRestored:
 	case !placed:
-		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)
+		t.say("%s. Start one with: worker%s", t.yellow("No worker is running, so nothing is sent yet"), instead)
 	case !held:
-		a.say("The workers are placing the orders. To follow them: importer status %s --watch", b.ID)
+		t.say("The workers are placing the orders. To follow them: importer status %s --watch", b.ID)
 	}
 	return nil
 }

@@ -4,42 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// withAudit returns a context whose first change of the ledger records an audit event of the
-// current user. Reads before the change use another context.
-func withAudit(ctx context.Context, what, of, note string) context.Context {
-	// host is empty if it is unknown.
-	host, _ := os.Hostname()
-	return ledger.AtTerminal(ledger.WithAudit(ctx, ledger.AuditEvent{
-		By:   currentUser(),
-		From: host,
-		What: what,
-		Of:   of,
-		Note: note,
-	}), currentUser())
-}
-
-func (a *app) auditCommand() *cobra.Command {
+func newAuditCommand(g *global) *cobra.Command {
 	var q ledger.AuditQuery
-	c := a.listCommand("audit", "List who changed what on the page and with commands, newest first", "No audit entries",
-		"change", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			if q.Limit < 0 {
-				return usage("--last must be a number of entries, or 0 for all")
-			}
-			events, err := l.AuditLog().List(ctx, q)
-			if err == nil && len(events) == 0 && q.Of != "" {
-				events, err = eventsOfBatch(ctx, l, q)
-			}
-			if err != nil {
-				return err
-			}
-			return a.listAuditEvents(events, asJSON)
+	c := newListCommand(g, "audit", "List who changed what on the page and with commands, newest first",
+		"No audit entries", "change", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+			return runAudit(ctx, g.terminal, l, q, asJSON)
 		})
 	c.Long = `audit lists the changes that people made: uploads, deposits, approvals, pauses,
 cancellations, resolved rows, schedules, accounts, webhook endpoints, and firm
@@ -48,7 +23,7 @@ settings. A change and its audit entry are recorded together.
 Changes made at the filing service with importer api are not listed. Neither are
 commands that only show something or write files.`
 	c.Example = "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json"
-	c.AddCommand(a.auditVerifyCommand())
+	c.AddCommand(newAuditVerifyCommand(g))
 	c.Flags().StringVar(&q.Of, "of", "",
 		"only changes to this batch (or the beginning of its ID), schedule, or account")
 	c.Flags().StringVar(&q.By, "by", "", "only changes by this person")
@@ -57,21 +32,24 @@ commands that only show something or write files.`
 	return c
 }
 
-// eventsOfBatch lists the audit events of the batch whose ID begins with q.Of. It returns none if
-// the batch does not exist.
-func eventsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]ledger.AuditEvent, error) {
-	b, err := l.Batch(ctx, q.Of)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil, nil
+func runAudit(ctx context.Context, t *terminal, l *ledger.Ledger, q ledger.AuditQuery, asJSON bool) error {
+	if q.Limit < 0 {
+		return usage("--last must be a number of entries, or 0 for all")
+	}
+	events, err := l.AuditLog().List(ctx, q)
+	if err == nil && len(events) == 0 && q.Of != "" {
+		// It may be the beginning of the ID of a batch.
+		var b ledger.Batch
+		if b, err = l.Batch(ctx, q.Of); err == nil {
+			q.Of = b.ID
+			events, err = l.AuditLog().List(ctx, q)
+		} else if errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	q.Of = b.ID
-	return l.AuditLog().List(ctx, q)
-}
-
-func (a *app) listAuditEvents(events []ledger.AuditEvent, asJSON bool) error {
 	return list[ledger.AuditEvent]{
 		empty:   "No audit entries.",
 		columns: "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE",
@@ -79,5 +57,5 @@ func (a *app) listAuditEvents(events []ledger.AuditEvent, asJSON bool) error {
 			return []any{localTimeSeconds(e.At), legible(e.By), legible(cmp.Or(e.From, "-")), legible(e.What),
 				legible(cmp.Or(e.Of, "-")), legible(e.Note)}
 		},
-	}.print(a, events, asJSON)
+	}.print(t, events, asJSON)
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,10 +13,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-func (a *app) balanceCommand() *cobra.Command {
-	var last, days int
-	var forecast bool
-	var output string
+// balanceOptions are the options of balance.
+type balanceOptions struct {
+	last, days int
+	forecast   bool
+	output     string
+}
+
+func newBalanceCommand(g *global) *cobra.Command {
+	var o balanceOptions
 	c := &cobra.Command{
 		Use:   "balance",
 		Short: "Show the recorded balance and its entries",
@@ -35,179 +38,158 @@ are left out.`,
 		Example: "  importer balance\n  importer balance -o entries.xlsx\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !forecast && c.Flags().Changed("days") {
+			if !o.forecast && c.Flags().Changed("days") {
 				return usage("--days needs --forecast")
 			}
-			if days < 1 || days > schedule.MaxForecastDays {
+			if o.days < 1 || o.days > schedule.MaxForecastDays {
 				return usage("--days must be a number from 1 to %d", schedule.MaxForecastDays)
 			}
-			return a.withLedgerToList(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
-				if forecast {
-					return a.printForecast(c.Context(), l, days)
-				}
-				if err := l.Audit(c.Context()); err != nil {
-					return err
-				}
-				if output != "" {
-					return a.writeEntries(c.Context(), l, output)
-				}
-				return a.printBalance(c, l, last)
-			})
+			return withLedgerToList(c.Context(), g, "No balance is recorded",
+				func(l openLedger) error { return runBalance(c.Context(), o, g.terminal, l) })
 		},
 	}
-	c.Flags().IntVar(&last, "last", 20, "how many lines to print, newest first; 0 for all")
-	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
-	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
-	c.Flags().StringVarP(&output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
+	c.Flags().IntVar(&o.last, "last", 20, "how many lines to print, newest first; 0 for all")
+	c.Flags().BoolVar(&o.forecast, "forecast", false, "show what the schedules will cost, and when")
+	c.Flags().IntVar(&o.days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
 	c.MarkFlagsMutuallyExclusive("forecast", "last", "output")
 	return c
 }
 
-// writeEntries writes all entries of the balance to a file.
-func (a *app) writeEntries(ctx context.Context, l *ledger.Ledger, output string) error {
-	zone, err := schedule.FirmZone(ctx, l)
+func runBalance(ctx context.Context, o balanceOptions, t *terminal, l openLedger) error {
+	if o.forecast {
+		scheduler, _ := newScheduler(l)
+		f, err := scheduler.Forecast(ctx, o.days)
+		if err != nil {
+			return err
+		}
+		return printForecast(t, f)
+	}
+	if err := l.Audit(ctx); err != nil {
+		return err
+	}
+	if o.output == "" {
+		return printBalance(ctx, t, l.Ledger, o.last)
+	}
+	zone, err := schedule.FirmZone(ctx, l.Ledger)
 	if err != nil {
 		return err
 	}
-	err = writeOurs(ctx, l, output, func(path string) error {
-		return report.WriteEntries(ctx, l, path, ledger.LineQuery{}, zone)
+	err = writeOurs(ctx, l.Ledger, o.output, func(path string) error {
+		return report.WriteEntries(ctx, l.Ledger, path, ledger.LineQuery{}, zone)
 	})
 	if err == nil {
-		fmt.Fprintln(a.out, output)
+		t.print("%s", o.output)
 	}
 	return err
 }
 
-func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
-	book, err := l.Balance(c.Context())
+func printBalance(ctx context.Context, t *terminal, l *ledger.Ledger, last int) error {
+	balance, err := l.Balance(ctx)
 	if err != nil {
 		return err
 	}
-	var lines []ledger.EntryLine
-	for line, err := range l.Entries().Lines(c.Context(), ledger.LineQuery{Limit: last}) {
-		if err != nil {
-			return err
-		}
-		lines = append(lines, line)
+	available := "not known: no deposit is recorded"
+	if balance.HasDeposit {
+		available = balance.Available().Dollars()
 	}
-	sums, err := l.Entries().SumLines(c.Context(), ledger.LineQuery{})
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, line := range []struct {
-		name   string
-		amount money.Cents
-	}{
-		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"charged", -book.Posted},
-		{"reserved", -book.Reserved}, {"available", book.Available()},
-	} {
-		text := line.amount.Dollars()
-		if line.name == "available" && !book.HasDeposit {
-			text = "not known: no deposit is recorded"
-		}
-		fmt.Fprintf(table, "%s\t%s\t\n", line.name, text)
-	}
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "deposits\t%s\t\nadjustments\t%s\t\ncharged\t%s\t\nreserved\t%s\t\navailable\t%s\t\n",
+		balance.Deposits.Dollars(), balance.Adjustments.Dollars(), (-balance.Posted).Dollars(),
+		(-balance.Reserved).Dollars(), available)
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	halted, err := l.Fleet().Halt(c.Context())
+	halted, err := l.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}
-	disagrees, err := a.disagreement(c.Context(), l, halted)
-	if err != nil {
-		return err
-	}
-	if disagrees != "" {
-		fmt.Fprintf(a.out, "\n%s.\n", a.paint.yellow(disagrees))
+	if text := disagreement(balance, halted); text != "" {
+		t.print("\n%s.", t.yellow(text))
 	}
 	why := map[money.Certainty]string{
 		money.Estimated: "are estimates, so the filing service may have charged a different amount. To record a " +
 			"difference",
 		money.Unknown: "are not known, so the actual cost is higher than charged. To record the difference",
-	}[book.Certainty]
+	}[balance.Certainty]
 	if why != "" {
-		fmt.Fprintf(a.out, "\nSome state fees %s:\n  importer deposit --adjust --note REASON -- AMOUNT\n", why)
+		t.print("\nSome state fees %s:\n  importer deposit --adjust --note REASON -- AMOUNT", why)
 	}
-	if len(lines) == 0 {
-		return nil
+	return printEntries(ctx, t, l, balance, last)
+}
+
+// printEntries prints the last lines of the balance.
+func printEntries(ctx context.Context, t *terminal, l *ledger.Ledger, balance ledger.Balance, last int) error {
+	var lines []ledger.EntryLine
+	for line, err := range l.Entries().Lines(ctx, ledger.LineQuery{Limit: last}) {
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
 	}
-	fmt.Fprintf(a.out, "\nThe last %d of %d lines:\n", len(lines), sums.Lines)
+	sums, err := l.Entries().SumLines(ctx, ledger.LineQuery{})
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	t.print("\nThe last %d of %d lines:", len(lines), sums.Lines)
 	return list[ledger.EntryLine]{
 		columns: fmt.Sprintf("TIME\tENTRY\t%12s\t%12s\tABOUT", "AMOUNT", "BALANCE"),
 		cells: func(e ledger.EntryLine) []any {
-			what := e.Note
+			what, after := e.Note, "-"
 			if e.Batch != "" {
 				what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
 			}
-			balance := "-"
-			if book.HasDeposit {
-				balance = e.Balance.Dollars()
+			if balance.HasDeposit {
+				after = e.Balance.Dollars()
 			}
 			return []any{localTimeSeconds(e.At), report.EntryText(e.Kind), fmt.Sprintf("%12s", e.Amount.Dollars()),
-				fmt.Sprintf("%12s", balance), what}
+				fmt.Sprintf("%12s", after), what}
 		},
-	}.print(a, lines, false)
+	}.print(t, lines, false)
 }
 
-func (a *app) depositCommand() *cobra.Command {
-	var note string
-	var adjust bool
-	c := &cobra.Command{
-		Use:   "deposit AMOUNT",
-		Short: "Record a deposit to the prepaid balance",
-		Long: `deposit records a top-up that you made at the filing service. After the first
-deposit, orders are only sent if the recorded balance covers them. Rows that wait
-for funds are tried again.
-
-The first deposit also pays for the orders that were placed before it: what they
-were charged is subtracted from it. Record everything that was ever paid in, or
-record the present balance and correct the difference with --adjust.
-
---adjust corrects the recorded balance, up or down, to agree with the filing
-service, and needs a reason as its --note. An adjustment before the first deposit counts from that deposit on.`,
-		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
-		Args:    one("amount in dollars, such as 2500 or 1,250.50"),
-		RunE: func(c *cobra.Command, args []string) error {
-			amount, err := money.Parse(args[0])
-			if err != nil {
-				return err
-			}
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				enter, what := l.RecordDeposit, "deposit"
-				if adjust {
-					enter, what = l.Adjust, "adjust"
-				}
-				err := enter(withAudit(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
-					note)
-				if errors.Is(err, ledger.ErrReason) {
-					return usage("%w: --note", err)
-				}
-				if err != nil {
-					return err
-				}
-				book, err := l.Balance(c.Context())
-				switch {
-				case err != nil:
-					return err
-				case !book.HasDeposit:
-					fmt.Fprintf(
-						a.out, "%s recorded. It counts after the first deposit. Until then, the recorded "+
-							"balance limits "+
-							"nothing.\n", amount.Dollars())
-				default:
-					fmt.Fprintf(a.out, "%s recorded. Available: %s.\n", amount.Dollars(), book.Available().Dollars())
-				}
-				return nil
-			})
-		},
+// disagreement explains that the recorded balance differs from the filing service, and how to
+// correct it. It returns "" if the two agree.
+func disagreement(balance ledger.Balance, halted ledger.Halted) string {
+	text := report.DisagreeText(halted, balance)
+	if text != "" {
+		text += ". Check the balance at the filing service, then record the difference: importer deposit --adjust " +
+			"--note REASON -- AMOUNT (-" + balance.Available().String() + " if nothing is left there)"
 	}
-	c.Flags().StringVar(&note, "note", "", "a note for the entry; the reason for an adjustment")
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usage("%w. Write a negative amount after two dashes: "+
-			"importer deposit --adjust --note REASON -- -12.50", err)
-	})
-	c.Flags().BoolVar(&adjust, "adjust", false, "record an adjustment instead of a deposit; can be negative")
-	return c
+	return text
+}
+
+// printForecast prints the money that the schedules will need from the balance.
+func printForecast(t *terminal, f *schedule.Forecast) error {
+	t.print("%s", f.Text())
+	if f.Queued > 0 {
+		t.print("%s queued: %s.", countOf(f.Queued, "row is", "rows are"), f.QueuedFor)
+	}
+	if len(f.Runs) > 0 {
+		t.print("")
+		if err := (list[schedule.RunCost]{
+			columns: "RUN\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT",
+			cells: func(run schedule.RunCost) []any {
+				short := "-"
+				if run.Short > 0 {
+					short = run.Short.Dollars()
+				}
+				return []any{run.Date, run.Schedule, run.Orders, run.Cost, run.Needed.Dollars(), short}
+			},
+		}).print(t, f.Runs, false); err != nil {
+			return err
+		}
+	}
+	left := 0
+	for _, run := range f.Runs {
+		left += run.LeftOut
+	}
+	if left > 0 {
+		t.print("\n%s not included. To list them: importer schedule show NAME",
+			countOf(left, "row needs attention and is", "rows need attention and are"))
+	}
+	for _, p := range f.Broken {
+		t.say("Schedule %s is not included: %s", p.Schedule, p.Text)
+	}
+	return nil
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/inconshreveable/mousetrap"
 )
 
-// onDesktop reports whether a browser can be opened for the person at this computer. This is not
+// isDesktop reports whether a browser can be opened for the person at this computer. This is not
 // the case on CI or over SSH. It is limited to Windows and macOS, because on other systems other
 // users see the arguments of the command, which would include the sign-in link.
-func (a *app) onDesktop() bool {
-	return (runtime.GOOS == "windows" || runtime.GOOS == "darwin") && a.getenv("CI") == "" &&
-		a.getenv("SSH_CONNECTION") == ""
+func isDesktop(getenv func(string) string) bool {
+	return (runtime.GOOS == "windows" || runtime.GOOS == "darwin") && getenv("CI") == "" &&
+		getenv("SSH_CONNECTION") == ""
 }
 
 // clickedOn reports whether the program was started by a double click. It then has no arguments,
 // and was not started from a shell or a script.
-func (a *app) clickedOn(args []string) bool {
+func clickedOn(args []string) bool {
 	if len(args) > 0 {
 		return false
 	}
@@ -29,14 +29,11 @@ func (a *app) clickedOn(args []string) bool {
 	if mousetrap.StartedByExplorer() {
 		return true
 	}
-	if runtime.GOOS != "darwin" {
-		return false
-	}
 	// Finder opens a terminal in the home folder with the path of the program.
 	home, err := os.UserHomeDir()
 	dir, wrong := os.Getwd()
-	return err == nil && wrong == nil && a.getenv("TERM_PROGRAM") == "Apple_Terminal" && dir == home &&
-		filepath.IsAbs(os.Args[0])
+	return runtime.GOOS == "darwin" && err == nil && wrong == nil && dir == home && filepath.IsAbs(os.Args[0]) &&
+		os.Getenv("TERM_PROGRAM") == "Apple_Terminal"
 }
 
 // openCommand returns the command of Windows or macOS that opens a link in the browser.
@@ -51,13 +48,13 @@ func openCommand(goos, link string) *exec.Cmd {
 	return c
 }
 
-// waitForClose keeps the window open so that a person can read an error. The window of a double
-// click closes with the program.
-func (a *app) waitForClose() {
-	if runtime.GOOS == "windows" && a.clicked {
-		a.say("Press Enter to close this window.")
+// waitForClose keeps the window of a double click open so that a person can read an error. On
+// Windows the window closes with the program.
+func waitForClose(t *terminal) {
+	if runtime.GOOS == "windows" {
+		t.say("Press Enter to close this window.")
 		var line string
 		// Any input closes the window.
-		_, _ = fmt.Fscanln(a.in, &line)
+		_, _ = fmt.Fscanln(t.in, &line)
 	}
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-func (a *app) chargesCommand() *cobra.Command {
-	var month, client, output string
+// chargesOptions are the options of charges.
+type chargesOptions struct{ month, client, output string }
+
+func newChargesCommand(g *global) *cobra.Command {
+	var o chargesOptions
 	c := &cobra.Command{
 		Use:   "charges",
 		Short: "List what was charged, by month, client, and matter",
@@ -33,47 +35,47 @@ all.`,
 			"-o march.xlsx",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := time.Parse("2006-01", month); month != "" && err != nil {
+			if _, err := time.Parse("2006-01", o.month); o.month != "" && err != nil {
 				return usage("--month: write a month like 2026-03")
 			}
-			return a.withLedgerToList(c.Context(), "Nothing was charged", func(l *ledger.Ledger) error {
-				return a.charges(c.Context(), l, month, strings.TrimSpace(client), output)
-			})
+			return withLedgerToList(c.Context(), g, "Nothing was charged",
+				func(l openLedger) error { return runCharges(c.Context(), o, g.terminal, l.Ledger) })
 		},
 	}
-	c.Flags().StringVar(&month, "month", "", "only this month, such as 2026-03")
-	c.Flags().StringVar(&client, "client", "", "only this client")
-	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv (default: print a table)")
+	c.Flags().StringVar(&o.month, "month", "", "only this month, such as 2026-03")
+	c.Flags().StringVar(&o.client, "client", "", "only this client")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "the file to write: .xlsx or .csv (default: print a table)")
 	return c
 }
 
-func (a *app) charges(ctx context.Context, l *ledger.Ledger, month, client, output string) error {
+func runCharges(ctx context.Context, o chargesOptions, t *terminal, l *ledger.Ledger) error {
 	zone, err := schedule.FirmZone(ctx, l)
 	if err != nil {
 		return err
 	}
-	all, err := l.Entries().Charges(ctx, month, zone)
+	all, err := l.Entries().Charges(ctx, o.month, zone)
 	if err != nil {
 		return err
 	}
+	client := strings.TrimSpace(o.client)
 	charges := report.ChargesOf(client, all)
 	switch {
 	case len(charges) == 0 && len(all) > 0:
 		return usage("--client: nothing was charged for %q. To list the clients: importer charges", client)
 	case len(charges) == 0:
-		a.say("Nothing was charged.")
+		t.say("Nothing was charged.")
 		return nil
 	}
 	_, total := report.GroupCharges(charges)
-	if output != "" {
+	if o.output != "" {
 		write := func(path string) error { return report.WriteCharges(path, charges, zone) }
-		if err := writeOurs(ctx, l, output, write); err != nil {
+		if err := writeOurs(ctx, l, o.output, write); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s, %s: %s\n", count(total.Orders, "order"), total.Cost, output)
+		t.print("%s, %s: %s", count(total.Orders, "order"), total.Cost, o.output)
 		return nil
 	}
-	table := newTable(a.out)
+	table := newTable(t.out)
 	fmt.Fprintf(table, "MONTH\tCLIENT\tMATTER\tCOMPANY\tORDER\t%12s\t%12s\t%12s\tCERTAINTY\n", "SERVICE FEE",
 		"STATE FEE", "TOTAL")
 	for i := range charges {
@@ -89,30 +91,4 @@ func (a *app) charges(ctx context.Context, l *ledger.Ledger, month, client, outp
 	fmt.Fprintf(table, "\t\t\t\t%s\t%12s\t%12s\t%12s\t%s\n", count(total.Orders, "order"), total.Service.Dollars(),
 		total.State.Dollars(), total.Cost.Amount.Dollars(), total.Cost.Certainty)
 	return table.Flush()
-}
-
-// writeOurs writes a file. It replaces only a file that it wrote before and that has not changed
-// since.
-func writeOurs(ctx context.Context, l *ledger.Ledger, path string, write func(path string) error) error {
-	o := outputFile{asked: path, kinds: resultsEndings, ours: func(path string) (bool, error) {
-		hash, err := sheet.HashFile(path)
-		if err != nil {
-			return false, err
-		}
-		return l.IsResults(ctx, hash)
-	}}
-	if err := o.check(); err != nil {
-		return err
-	}
-	if _, _, err := o.choose(); err != nil {
-		return err
-	}
-	if err := write(path); err != nil {
-		return err
-	}
-	hash, err := sheet.HashFile(path)
-	if err != nil {
-		return err
-	}
-	return l.RecordResults(ctx, hash)
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,10 +13,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-func (a *app) checkCommand() *cobra.Command {
-	var f sheetFlags
-	var asJSON bool
-	var output string
+// checkOptions are the options of check.
+type checkOptions struct {
+	sheet  importer.Options
+	asJSON bool
+	output string
+}
+
+func newCheckCommand(g *global) *cobra.Command {
+	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "List the errors in a spreadsheet by cell; nothing is sent",
@@ -27,44 +32,39 @@ commented.`,
 		Example: "  importer check companies.xlsx\n  importer check export.csv --map \"Corp Name=Legal Name\" " +
 			"--filing-year 2026\n  importer check companies.xlsx --json",
 		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.checkFile(c.Context(), args[0], output, f, asJSON)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return runCheck(c.Context(), o, g.terminal, args[0]) },
 	}
-	f.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
-	c.Flags().StringVarP(&output, "output", "o", "",
+	addSheetFlags(c, &o.sheet)
+	c.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON line for each problem, then the counts")
+	c.Flags().StringVarP(&o.output, "output", "o", "",
 		"write the highlighted workbook to this file (default FILE.checked.xlsx)")
 	return c
 }
 
-// shownProblems is the number of different problems that are printed. The workbook has all.
-const shownProblems = 50
-
-func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
-	o := outputFile{
-		asked:  output,
+func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) error {
+	output := outputFile{
+		asked:  o.output,
 		input:  path,
 		ending: ".checked.xlsx",
 		kinds:  []string{".xlsx"},
 		ours:   sheet.IsUnedited,
 	}
-	if err := o.check(); err != nil {
+	if err := output.check(); err != nil {
 		return err
 	}
-	if _, _, err := o.choose(); output != "" && err != nil {
+	if _, _, err := output.choose(); o.output != "" && err != nil {
 		return err
 	}
-	imp, err := importer.Open(path, f.options())
+	o.sheet.Now = time.Now()
+	imp, err := importer.Open(path, o.sheet)
 	if err != nil {
 		return err
 	}
 	defer imp.Close()
-	a.showColumns(imp)
-	lines := json.NewEncoder(a.out)
-	problems, errors, warnings := 0, 0, 0
+	t.say("%s", imp.ColumnSummary())
 	var groups problemGroups
-	step := a.phase("Reading " + filepath.Base(path))
+	problems, errors, warnings := 0, 0, 0
+	step := t.phase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
@@ -73,8 +73,8 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 			// A repeated row is skipped and is not a warning.
 			warnings++
 		}
-		if asJSON {
-			return lines.Encode(p)
+		if o.asJSON {
+			return t.printJSON(p)
 		}
 		groups.add(p)
 		return nil
@@ -83,29 +83,26 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 	if err != nil {
 		return err
 	}
-	a.showProblems(&groups)
+	groups.print(t)
 	for _, note := range imp.Notes() {
-		a.say("%s", note)
+		t.say("%s", note)
 	}
-	var checked string
+	var checked, left string
 	if problems > 0 {
-		var left string
-		if checked, left, err = o.choose(); err == nil {
+		if checked, left, err = output.choose(); err == nil {
 			err = imp.WriteChecked(ctx, checked)
 		}
 		if err != nil {
 			return err
 		}
 		if left != "" {
-			a.say(notReplaced, left)
+			t.say(notReplaced, left)
 		}
 	}
-	if asJSON {
-		if err := lines.Encode(tally); err != nil {
-			return err
-		}
-	} else {
-		a.showTally(tally, problems, warnings, checked, imp)
+	if !o.asJSON {
+		printTally(t, tally, imp.Product().Title(), warnings, checked)
+	} else if err := t.printJSON(tally); err != nil {
+		return err
 	}
 	// An officer can have errors without a row.
 	if tally.Invalid > 0 || errors > 0 {
@@ -113,6 +110,30 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 	}
 	return nil
 }
+
+func printTally(t *terminal, tally importer.Tally, product string, warnings int, checked string) {
+	text := fmt.Sprintf("%s, %s: %d ready", count(tally.Rows, "row"), product, tally.Ready)
+	if tally.Invalid > 0 {
+		text += ", " + t.red(fmt.Sprintf("%d to fix", tally.Invalid))
+	}
+	if warnings > 0 {
+		text += ", " + t.yellow(count(warnings, "warning"))
+	}
+	if tally.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", tally.Skipped)
+	}
+	if checked != "" {
+		text = "\n" + text + "\nThe wrong cells are highlighted in " + checked
+	}
+	t.print("%s", text)
+}
+
+// The number of different problems that are printed, and of the cells that each of them names. The
+// workbook has all.
+const (
+	shownProblems = 50
+	shownCells    = 3
+)
 
 // problemGroup is a problem with its cells.
 type problemGroup struct {
@@ -125,8 +146,8 @@ type problemGroup struct {
 // problemGroups groups identical problems of a column, in the order of their first cells. It keeps
 // only the groups that are printed.
 type problemGroups struct {
-	groups []problemGroup
-	at     map[problemKey]int
+	groups []*problemGroup
+	at     map[problemKey]*problemGroup
 	// left counts the problems beyond the printed groups.
 	left int
 }
@@ -134,25 +155,21 @@ type problemGroups struct {
 // problemKey is the key of identical problems.
 type problemKey struct{ sheet, column, rule, message string }
 
-// shownCells is the number of cells that a group names.
-const shownCells = 3
-
 func (g *problemGroups) add(p importer.Problem) {
 	if g.at == nil {
-		g.at = make(map[problemKey]int)
+		g.at = make(map[problemKey]*problemGroup)
 	}
 	key := problemKey{p.Sheet, p.Column, p.Rule, p.Message}
-	i, known := g.at[key]
-	if !known {
+	group := g.at[key]
+	if group == nil {
 		if len(g.groups) == shownProblems {
 			g.left++
 			return
 		}
-		i = len(g.groups)
 		p.Message = strings.Clone(p.Message)
-		g.at[key], g.groups = i, append(g.groups, problemGroup{Problem: p})
+		group = &problemGroup{Problem: p}
+		g.at[key], g.groups = group, append(g.groups, group)
 	}
-	group := &g.groups[i]
 	if group.count++; len(group.cells) < shownCells {
 		where := p.Cell
 		if where == "" {
@@ -162,53 +179,28 @@ func (g *problemGroups) add(p importer.Problem) {
 	}
 }
 
-func (a *app) showProblems(all *problemGroups) {
-	for i := range all.groups {
-		a.showGroup(&all.groups[i])
+func (g *problemGroups) print(t *terminal) {
+	for _, group := range g.groups {
+		where := strings.Join(group.cells, ", ")
+		if more := group.count - len(group.cells); more > 0 {
+			where += fmt.Sprintf(" and %d more", more)
+		}
+		switch {
+		case group.Sheet != "" && strings.HasPrefix(where, "row "):
+			where = group.Sheet + ", " + where
+		case group.Sheet != "":
+			where = group.Sheet + "!" + where
+		}
+		paint, message := t.red, group.Message
+		if group.Severity == importer.Warning {
+			paint = t.yellow
+		}
+		if group.Column != "" {
+			message = group.Column + ": " + message
+		}
+		t.print("%s  %s", paint(where), message)
 	}
-	if all.left > 0 {
-		fmt.Fprintf(a.out, "… and %d more\n", all.left)
-	}
-}
-
-func (a *app) showGroup(g *problemGroup) {
-	where := strings.Join(g.cells, ", ")
-	if more := g.count - len(g.cells); more > 0 {
-		where += fmt.Sprintf(" and %d more", more)
-	}
-	switch {
-	case g.Sheet != "" && strings.HasPrefix(where, "row "):
-		where = g.Sheet + ", " + where
-	case g.Sheet != "":
-		where = g.Sheet + "!" + where
-	}
-	paint := a.paint.red
-	if g.Severity == importer.Warning {
-		paint = a.paint.yellow
-	}
-	message := g.Message
-	if g.Column != "" {
-		message = g.Column + ": " + message
-	}
-	fmt.Fprintf(a.out, "%s  %s\n", paint(where), message)
-}
-
-func (a *app) showTally(t importer.Tally, problems, warnings int, checked string, imp *importer.Import) {
-	if problems > 0 {
-		fmt.Fprintln(a.out)
-	}
-	fmt.Fprintf(a.out, "%s, %s: %d ready", count(t.Rows, "row"), imp.Product().Title(), t.Ready)
-	if t.Invalid > 0 {
-		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to fix", t.Invalid)))
-	}
-	if warnings > 0 {
-		fmt.Fprintf(a.out, ", %s", a.paint.yellow(count(warnings, "warning")))
-	}
-	if t.Skipped > 0 {
-		fmt.Fprintf(a.out, ", %d skipped", t.Skipped)
-	}
-	fmt.Fprintln(a.out)
-	if problems > 0 {
-		fmt.Fprintf(a.out, "The wrong cells are highlighted in %s\n", checked)
+	if g.left > 0 {
+		t.print("… and %d more", g.left)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ const (
 	demoSecret  = "whsec_demo"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func newDemoCommand(g *global) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -39,13 +40,13 @@ that nothing is bought twice. It needs no account, server, or network.
 It makes a folder of its own, which you can delete afterwards.`,
 		Example: "  importer demo\n  importer demo --dir /tmp/demo",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), g, dir) },
 	}
 	c.Flags().StringVar(&dir, "dir", "bulkfiling-demo", "the folder for the sample, the ledger, and the results")
 	return c
 }
 
-func (a *app) demo(ctx context.Context, dir string) error {
+func runDemo(ctx context.Context, g *global, dir string) error {
 	file := filepath.Join(dir, samples.AnnualReportsName)
 	if err := os.Mkdir(dir, 0o777); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the folder %s exists. Nothing was changed. Delete it, or name another folder: "+
@@ -62,37 +63,39 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	}
 	defer stop()
 
-	demo := a.demoApp(map[string]string{
+	t := g.terminal
+	env := map[string]string{
 		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
 		// The secret avoids the warning about events, which the demo does not use.
 		"FILING_WEBHOOK_SECRET": demoSecret,
 		"FILING_DATA_DIR":       filepath.Join(dir, ".bulkfiling-demo"), "WORKER_CONCURRENCY": "8",
-	})
+		"NO_COLOR": g.getenv("NO_COLOR"), "TERM": g.getenv("TERM"),
+	}
+	demo := newGlobal(t.in, t.out, t.out, func(name string) string { return env[name] })
+	step := func(story, command string) { t.print("\n%s\n%s", t.bold(story), t.dim("$ importer "+command)) }
+	run := func(story string, want int) error {
+		step(story, "run "+file+" --yes")
+		return expectExit(runRun(ctx, runOptions{yes: true, patience: time.Minute}, demo, file), want)
+	}
 
-	a.showStep("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.",
-		"importer check "+file)
-	if err := expectExit(demo.checkFile(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
+	step("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.", "check "+file)
+	if err := expectExit(runCheck(ctx, checkOptions{}, demo.terminal, file), exitCorrect); err != nil {
 		return err
 	}
-	a.showStep(fmt.Sprintf("The other rows are ready. The prepaid balance is %s. Order as far as it allows.",
-		money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
-	flags := runFlags{yes: true, patience: time.Minute}
-	if err := expectExit(demo.run(ctx, file, flags), exitStopped); err != nil {
+	if err := run(fmt.Sprintf("The other rows are ready. The prepaid balance is %s. Order as far as it allows.",
+		money.Cents(demoOpening).Dollars()), exitStopped); err != nil {
 		return err
 	}
 	service.Deposit(demoTopUp)
-	a.showStep(fmt.Sprintf(
-		"The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, the same command resumes.",
-		money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
-	if err := expectExit(demo.run(ctx, file, flags), exitCorrect); err != nil {
+	if err := run(fmt.Sprintf("The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, the "+
+		"same command resumes.", money.Cents(demoTopUp).Dollars()), exitCorrect); err != nil {
 		return err
 	}
 	before := service.Books()
-	a.showStep("Run it once more by mistake:", "importer run "+file+" --yes")
-	if err := expectExit(demo.run(ctx, file, flags), exitCorrect); err != nil {
+	if err := run("Run it once more by mistake:", exitCorrect); err != nil {
 		return err
 	}
-	return a.printRecords(before, service.Books(), file)
+	return printRecords(t, before, service.Books(), file)
 }
 
 // startSandbox serves a sandbox with the companies of the sample on a free port.
@@ -118,23 +121,6 @@ func startSandbox(ctx context.Context) (service *sandbox.Service, address string
 	return service, "http://" + listener.Addr().String() + "/v1", func() { end(); <-served; service.Close() }, nil
 }
 
-// demoApp returns this program with the environment of the demo.
-func (a *app) demoApp(env map[string]string) *app {
-	return newApp(a.in, a.out, a.out, func(name string) string {
-		if v, ok := env[name]; ok {
-			return v
-		}
-		if name == "NO_COLOR" || name == "TERM" {
-			return a.getenv(name)
-		}
-		return ""
-	})
-}
-
-func (a *app) showStep(story, command string) {
-	fmt.Fprintf(a.out, "\n%s\n%s\n", a.paint.bold(story), a.paint.dim("$ "+command))
-}
-
 // expectExit returns nil if a command of the demo ended with the expected exit code.
 func expectExit(err error, want int) error {
 	if s, ended := errors.AsType[*status](err); ended && s.code == want && s.err == nil {
@@ -145,13 +131,14 @@ func expectExit(err error, want int) error {
 	return fmt.Errorf("the demo expected exit status %d: %v", want, err)
 }
 
-func (a *app) printRecords(before, after sandbox.Books, file string) error {
-	fmt.Fprintf(a.out, "\n%s\n", a.paint.bold("The filing service's records:"))
-	fmt.Fprintf(a.out, "%d orders, %s charged; %d filings bought twice; %d orders refused for insufficient funds\n",
+// printRecords prints the orders of the sandbox. before are its books before the last run.
+func printRecords(t *terminal, before, after sandbox.Books, file string) error {
+	t.print("\n%s", t.bold("The filing service's records:"))
+	t.print("%d orders, %s charged; %d filings bought twice; %d orders refused for insufficient funds",
 		len(after.Orders), money.Cents(after.Charged).Dollars(), len(after.Duplicates()), after.Refused[402])
-	fmt.Fprintf(a.out, "The last run sent %d orders.\n", len(after.Orders)-len(before.Orders))
-	results := file[:len(file)-len(filepath.Ext(file))] + ".results.xlsx"
-	fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint.bold("Open the results:"), results)
+	t.print("The last run sent %d orders.", len(after.Orders)-len(before.Orders))
+	results := strings.TrimSuffix(file, filepath.Ext(file)) + ".results.xlsx"
+	t.print("\n%s\n  %s", t.bold("Open the results:"), results)
 	if len(after.Duplicates()) > 0 || len(after.Orders) != len(before.Orders) {
 		return errors.New("a filing was bought twice; this must never happen")
 	}

@@ -23,8 +23,8 @@ func TestGuideShowsTheDemo(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
-	a := newApp(strings.NewReader(""), &out, &out, func(string) string { return "" })
-	if err := a.demo(t.Context(), "bulkfiling-demo"); err != nil {
+	g := newGlobal(strings.NewReader(""), &out, &out, func(string) string { return "" })
+	if err := runDemo(t.Context(), g, "bulkfiling-demo"); err != nil {
 		t.Fatal(err)
 	}
 	differs := regexp.MustCompile(

@@ -47,8 +47,8 @@ func TestDocumentedCommandLines(t *testing.T) {
 
 // known reports what of a command line the program does not have.
 func known(words []string) error {
-	a := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
-	command, rest, err := a.command().Find(words)
+	a := newGlobal(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
+	command, rest, err := newRootCommand(a).Find(words)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/documents"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-func (a *app) documentsCommand() *cobra.Command {
+func newDocumentsCommand(g *global) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "documents [BATCH]",
@@ -24,26 +23,26 @@ articles, confirmations, EIN letters, certificates, and registered agent mail.
 describes each file. Run the same command again to fetch missing documents.`,
 		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
 		Args:    atMostOne,
-		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
-			b, err := l.Batch(ctx, first(args))
-			if err != nil {
-				return err
-			}
-			items, err := documents.Items(ctx, l, b.ID)
-			if err != nil {
-				return err
-			}
-			if dir != "" && len(items) > 0 {
-				return a.saveDocuments(ctx, items, dir)
-			}
-			return a.listDocuments(b, items)
+		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+			return runDocuments(ctx, g, l, first(args), dir)
 		}),
 	}
 	c.Flags().StringVar(&dir, "download", "", "save the documents to this folder")
 	return c
 }
 
-func (a *app) listDocuments(b ledger.Batch, items []documents.Item) error {
+func runDocuments(ctx context.Context, g *global, l openLedger, batch, dir string) error {
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return err
+	}
+	items, err := documents.Items(ctx, l.Ledger, b.ID)
+	if err != nil {
+		return err
+	}
+	if dir != "" && len(items) > 0 {
+		return saveDocuments(ctx, g, l, items, dir)
+	}
 	return list[documents.Item]{
 		empty:   fmt.Sprintf("No documents have arrived for batch %s yet.", b.ID),
 		columns: "ROW\tCOMPANY\tFILING\tDOCUMENT\tARRIVED\tID",
@@ -51,21 +50,21 @@ func (a *app) listDocuments(b ledger.Batch, items []documents.Item) error {
 			return []any{i.Number, cmp.Or(i.Name, i.Company), i.Product.Title(), i.Type, localTime(i.At),
 				cmp.Or(i.ID, "-")}
 		},
-	}.print(a, items, false)
+	}.print(g.terminal, items, false)
 }
 
 // saveDocuments saves the missing documents. It ends with 3 if some could not be fetched. The same
 // command retries them.
-func (a *app) saveDocuments(ctx context.Context, items []documents.Item, dir string) (err error) {
-	service, err := a.env.Client()
+func saveDocuments(ctx context.Context, g *global, l openLedger, items []documents.Item, dir string) (err error) {
+	client, err := l.env.Client()
 	if err != nil {
 		return err
 	}
-	log, err := a.logger(slog.LevelInfo)
+	log, err := g.logger(slog.LevelInfo)
 	if err != nil {
 		return err
 	}
-	folder, err := documents.Open(dir, documents.Config{Links: service, Downloads: a.env.Downloads, Log: log})
+	folder, err := documents.Open(dir, documents.Config{Links: client, Downloads: l.env.Downloads, Log: log})
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (a *app) saveDocuments(ctx context.Context, items []documents.Item, dir str
 		switch {
 		case o.Err != nil:
 			failed++
-			a.say("row %d, %s: %s", o.Number, cmp.Or(o.Type, "document"), o.Err)
+			g.terminal.say("row %d, %s: %s", o.Number, cmp.Or(o.Type, "document"), o.Err)
 		case o.Fresh:
 			fresh++
 		default:
@@ -89,9 +88,9 @@ func (a *app) saveDocuments(ctx context.Context, items []documents.Item, dir str
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s saved, %d already there: %s\n", count(fresh, "document"), there, dir)
+	g.terminal.print("%s saved, %d already there: %s", count(fresh, "document"), there, dir)
 	if failed > 0 {
-		a.say("%s could not be fetched. Run the same command again to retry.", count(failed, "document"))
+		g.terminal.say("%s could not be fetched. Run the same command again to retry.", count(failed, "document"))
 		return exit(exitStopped)
 	}
 	return nil

@@ -79,13 +79,13 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 			must(t, l.Fleet().Announce(t.Context(), "worker", true))
 			must(t, c.set(t, l))
 			var out, said bytes.Buffer
-			a := newApp(strings.NewReader(""), &out, &said, func(string) string { return "" })
+			terminal := &terminal{out: &out, err: &said}
 			b, err := l.Batch(t.Context(), "b")
 			must(t, err)
 			s, err := report.Summarize(t.Context(), l, "b")
 			must(t, err)
-			must(t, a.showStatus(t.Context(), l, b, s))
-			must(t, a.sayWhoPlaces(t.Context(), l, b, ""))
+			must(t, printStatus(t.Context(), terminal, l, b, s))
+			must(t, sayWhoPlaces(t.Context(), terminal, l, b, ""))
 			if !strings.Contains(out.String(), c.want) || !strings.Contains(said.String(), c.want) {
 				t.Errorf("status:\n%s\nsubmit:\n%s\nwant %s", out.String(), said.String(), c.want)
 			}

@@ -109,7 +109,7 @@ func helps(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: helps command [argument...]")
 	}
 	var out bytes.Buffer
-	root := newApp(strings.NewReader(""), &out, io.Discard, ts.Getenv).command()
+	root := newRootCommand(newGlobal(strings.NewReader(""), &out, io.Discard, ts.Getenv))
 	root.SetArgs(append(args[1:], "--help"))
 	ts.Check(root.ExecuteContext(context.Background()))
 	text := out.String()
@@ -193,4 +193,4 @@ func compare(claim string, fact func(key string) (string, bool)) (ok bool, got s
 }
 
 // patience bounds every wait of the scripts, on a machine that does much else, too.
-const patience = 2 * time.Minute
+const testTimeout = 2 * time.Minute

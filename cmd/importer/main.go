@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/metrics"
 )
 
 // The exit codes are stable for scripts.
@@ -66,34 +67,84 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	g := newGlobal(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	// A double click starts the page.
 	cobra.MousetrapHelpText = ""
-	if app.clickedOn(args) {
-		app.clicked, args = true, []string{"serve"}
+	if clickedOn(args) {
+		g.clicked, args = true, []string{"serve"}
 	}
-	root := app.command()
+	root := newRootCommand(g)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var s *status
-	defer func() {
-		if err != nil && ctx.Err() == nil {
-			app.waitForClose()
-		}
-	}()
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &s):
-		if s.err != nil {
-			app.printError(s.err)
-		}
-		return s.code
-	case ctx.Err() != nil:
-		app.printError(errInterrupted)
-		return exitInterrupted
-	default:
-		app.printError(err)
-		return exitFailed
+	code := exitFailed
+	if s, ended := errors.AsType[*status](err); ended {
+		code, err = s.code, s.err
+	} else if err == nil {
+		code = exitDone
+	} else if ctx.Err() != nil {
+		code, err = exitInterrupted, errInterrupted
 	}
+	if err != nil {
+		g.terminal.printError(err)
+	}
+	if code != exitDone && ctx.Err() == nil && g.clicked {
+		waitForClose(g.terminal)
+	}
+	return code
+}
+
+// newRootCommand returns the root command with all others.
+func newRootCommand(g *global) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "importer",
+		Short: "Order business filings in bulk from a spreadsheet",
+		Long: `importer reads a spreadsheet of companies (XLSX or CSV), checks every row, shows
+the cost, submits each filing exactly once, and writes the results back next to
+each row.
+
+You can run any command again safely. It resumes where it stopped.`,
+		Example: `  importer demo                                   a complete run on a sandbox; no account needed
+  importer setup                                  enter the filing service's address and API key
+  importer template annual-report                 an empty spreadsheet with drop-downs
+  importer check companies.xlsx                   list every error by cell; nothing is sent
+  importer run companies.xlsx                     check, show the cost, ask, order, write results
+  importer serve                                  do the same on a page in the browser`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       metrics.ReadBuild().String(),
+	}
+	root.SetVersionTemplate("importer {{.Version}}\n")
+	root.SetIn(g.terminal.in)
+	root.SetOut(g.terminal.out)
+	root.SetErr(g.terminal.err)
+	root.PersistentFlags().BoolVar(&g.live, "live", false, "allow a live API key: real filings, real money")
+	root.PersistentFlags().StringVar(&g.ledgerName, "ledger", "",
+		"the name of the ledger to use (default: the ledger of the API key's organization)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"daily", "Every day:", []*cobra.Command{newSetupCommand(g), newTemplateCommand(g), newCheckCommand(g),
+			newRunCommand(g)}},
+		{"batch", "A batch:", []*cobra.Command{newBatchesCommand(g), newStatusCommand(g), newResultsCommand(g),
+			newPauseCommand(g), newResumeCommand(g), newCancelCommand(g), newRetryCommand(g), newResolveCommand(g)}},
+		{"season", "Schedules and workers:", []*cobra.Command{newScheduleCommand(g), newSubmitCommand(g),
+			newApproveCommand(g)}},
+		{"events", "After orders are placed:", []*cobra.Command{newServeCommand(g), newDocumentsCommand(g),
+			newWebhooksCommand(g)}},
+		{"money", "Money:", []*cobra.Command{newBalanceCommand(g), newDepositCommand(g), newChargesCommand(g)}},
+		{"people", "People:", []*cobra.Command{newAccountsCommand(g), newAuditCommand(g)}},
+		{"ledger", "The ledger:", []*cobra.Command{newBackupCommand(g), newRestoreCommand(g)}},
+		{"try", "Filing service and sandbox:", []*cobra.Command{newAPICommand(g), newDemoCommand(g),
+			newSandboxCommand(g), newVersionCommand(g)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.id
+			root.AddCommand(c)
+		}
+	}
+	setHelp(root)
+	return root
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,61 +9,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
-
-// legible returns foreign text in a form that is safe on a terminal: one line, without control
-// characters, and of limited length.
-func legible(s string) string { return text.Shorten(text.Line(s), 500) }
-
-// localTime formats a time for the tables.
-func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
-// localTimeSeconds formats a time to the second.
-func localTimeSeconds(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
-// localTimeZone formats a time to the second with its zone, for a person who enters it again.
-func localTimeZone(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
-
-// list prints items as a table, or as JSON lines.
-type list[T any] struct {
-	// empty is printed instead of an empty table.
-	empty string
-	// columns are the headers, separated by tabs.
-	columns string
-	cells   func(T) []any
-}
-
-func (p list[T]) print(a *app, items []T, asJSON bool) error {
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, item := range items {
-			if err := lines.Encode(item); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(items) == 0 {
-		a.say("%s", p.empty)
-		return nil
-	}
-	table := newTable(a.out)
-	fmt.Fprintln(table, p.columns)
-	for _, item := range items {
-		for i, cell := range p.cells(item) {
-			if i > 0 {
-				fmt.Fprint(table, "\t")
-			}
-			fmt.Fprint(table, cell)
-		}
-		fmt.Fprintln(table)
-	}
-	return table.Flush()
-}
 
 // outputFile is the file that a command writes for an input.
 type outputFile struct {
@@ -80,7 +31,7 @@ type outputFile struct {
 	// overwritten.
 	ours func(path string) (bool, error)
 	// consumed reports whether the input itself may be overwritten, because every change in it was
-	// imported.
+	// imported. Nil if it may not.
 	consumed func() (bool, error)
 }
 
@@ -97,12 +48,11 @@ func (o *outputFile) check() error {
 	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
 		return usage("-o %s: there is no folder %s", first, folder)
 	}
-	if o.asked != "" {
-		found, err := os.Stat(o.asked)
-		if err == nil && found.IsDir() {
+	if found, err := os.Stat(o.asked); o.asked != "" && err == nil {
+		switch {
+		case found.IsDir():
 			return usage("-o %s is a folder: name a file", o.asked)
-		}
-		if err == nil && o.isInput(found) {
+		case o.isInput(found):
 			return usage("-o %s is the input file: name another file", o.asked)
 		}
 	}
@@ -116,24 +66,23 @@ func (o *outputFile) check() error {
 
 func (o *outputFile) isInput(found os.FileInfo) bool {
 	given, err := os.Stat(o.input)
-	return o.input != "" && err == nil && os.SameFile(found, given)
+	return err == nil && os.SameFile(found, given)
 }
 
 // name returns the n-th default name: "a.results.xlsx", "a.results (2).xlsx". The results of a
 // results workbook have the same names as the results of its input.
 func (o *outputFile) name(n int) string {
-	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
-	folder, name := filepath.Split(base)
-	base = folder + filing.HideSSNsInName(name)
-	if found := ownEnding.FindStringIndex(base); found != nil && found[0] > 0 &&
-		!strings.HasSuffix(base[:found[0]], string(filepath.Separator)) {
-		base = base[:found[0]]
+	folder, name := filepath.Split(strings.TrimSuffix(o.input, filepath.Ext(o.input)))
+	name = filing.HideSSNsInName(name)
+	if found := ownEnding.FindStringIndex(name); found != nil && found[0] > 0 {
+		name = name[:found[0]]
 	}
-	if n == 1 {
-		return base + o.ending
+	ending := o.ending
+	if n > 1 {
+		kind := filepath.Ext(ending)
+		ending = fmt.Sprintf("%s (%d)%s", strings.TrimSuffix(ending, kind), n, kind)
 	}
-	kind := filepath.Ext(o.ending)
-	return fmt.Sprintf("%s%s (%d)%s", base, strings.TrimSuffix(o.ending, kind), n, kind)
+	return folder + name + ending
 }
 
 var ownEnding = regexp.MustCompile(`\.(results|checked)( \(\d+\))?$`)
@@ -145,49 +94,116 @@ const mostNames = 100
 // not be overwritten. Otherwise left is empty.
 func (o *outputFile) choose() (path, left string, err error) {
 	if o.asked != "" {
-		if _, err := os.Stat(o.asked); err != nil {
-			return o.asked, "", nil
+		may, err := o.mayWrite(o.asked)
+		if err == nil && !may {
+			err = fmt.Errorf("%s was not written by this program, or was changed since. It was not replaced. Name "+
+				"another file with -o", o.asked)
 		}
-		switch ours, err := o.ours(o.asked); {
-		case err != nil:
-			return "", "", err
-		case !ours:
-			return "", "", fmt.Errorf(
-				"%s was not written by this program, or was changed since. It was not replaced. Name another "+
-					"file with -o", o.asked)
-		}
-		return o.asked, "", nil
+		return o.asked, "", err
 	}
 	for n := 1; n <= mostNames; n++ {
 		name := o.name(n)
-		found, err := os.Stat(name)
-		if err != nil {
-			return name, left, nil
-		}
-		may := o.ours
-		if o.isInput(found) {
-			may = func(string) (bool, error) {
-				if o.consumed == nil {
-					return false, nil
-				}
-				return o.consumed()
-			}
-		}
-		if found.IsDir() {
-			may = func(string) (bool, error) { return false, nil }
-		}
-		ours, err := may(name)
-		if err != nil {
-			return "", "", err
-		}
-		if ours {
-			return name, left, nil
+		if may, err := o.mayWrite(name); may || err != nil {
+			return name, left, err
 		}
 		if left == "" {
 			left = name
 		}
 	}
-	return "", "", fmt.Errorf(
-		"%s and %d similar files were changed since they were written. Name another file with -o", o.name(1),
-		mostNames-1)
+	return "", "", fmt.Errorf("%s and %d similar files were changed since they were written. Name another file with -o",
+		o.name(1), mostNames-1)
+}
+
+// mayWrite reports whether a file may be written, or overwritten.
+func (o *outputFile) mayWrite(path string) (bool, error) {
+	found, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return true, nil
+	case found.IsDir():
+		return false, nil
+	case !o.isInput(found):
+		return o.ours(path)
+	case o.consumed == nil:
+		return false, nil
+	}
+	return o.consumed()
+}
+
+// notReplaced explains why a file was not replaced.
+const notReplaced = "%s was changed since it was written, or is not a file of this program. It was not replaced."
+
+// resultsEndings are the possible endings of a results file.
+var resultsEndings = []string{".xlsx", ".csv"}
+
+// oursIn returns a function that recognizes the results of batches of a ledger that have not
+// changed since they were written. Results from another ledger are not recognized, because they may
+// be the only copy.
+func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
+	// The results are also written after Ctrl-C.
+	ctx = context.WithoutCancel(ctx)
+	return func(path string) (bool, error) {
+		if !strings.EqualFold(filepath.Ext(path), ".csv") {
+			if same, err := sheet.IsUnedited(path); err != nil || !same {
+				return false, err
+			}
+		}
+		hash, err := report.Fingerprint(path)
+		if err != nil {
+			// The file is not a results workbook.
+			return false, nil
+		}
+		return l.IsResults(ctx, hash)
+	}
+}
+
+// writeResults writes the results of a batch to a file that may be written, and records their hash,
+// so that oursIn recognizes them.
+func writeResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch string,
+	o *outputFile) (report.Summary, error) {
+	path, left, err := o.choose()
+	if err != nil {
+		return report.Summary{}, err
+	}
+	s, err := report.Write(ctx, l, batch, path)
+	if err != nil {
+		return s, err
+	}
+	hash, err := report.Fingerprint(path)
+	if err == nil {
+		err = l.RecordResults(ctx, hash)
+	}
+	if left != "" {
+		t.say(notReplaced+" The results are in %s.", left, path)
+		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
+			t.say("To send the corrections in it: importer run %s", left)
+		}
+	}
+	return s, err
+}
+
+// writeOurs writes a file. It replaces only a file that it wrote before and that has not changed
+// since.
+func writeOurs(ctx context.Context, l *ledger.Ledger, path string, write func(path string) error) error {
+	o := outputFile{asked: path, kinds: resultsEndings, ours: func(path string) (bool, error) {
+		hash, err := sheet.HashFile(path)
+		if err != nil {
+			return false, err
+		}
+		return l.IsResults(ctx, hash)
+	}}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if _, _, err := o.choose(); err != nil {
+		return err
+	}
+	if err := write(path); err != nil {
+		return err
+	}
+	hash, err := sheet.HashFile(path)
+	if err != nil {
+		return err
+	}
+	return l.RecordResults(ctx, hash)
 }

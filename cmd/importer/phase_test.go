@@ -13,7 +13,7 @@ func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lockedBuffer{}
 		p := &phase{what: "Looking up companies", began: time.Now()}
-		p.end = (&app{err: out}).repeatLine(true, p.line)
+		p.end = (&terminal{err: out}).repeatLine(true, p.line)
 		p.at(1, 400)
 		time.Sleep(phaseAfter - time.Millisecond)
 		synctest.Wait()
@@ -37,7 +37,7 @@ func TestPhase(t *testing.T) {
 			t.Errorf("it leaves %q", got)
 		}
 		elsewhere := &lockedBuffer{} // no terminal
-		p = (&app{err: elsewhere}).phase("Looking up companies")
+		p = (&terminal{err: elsewhere}).phase("Looking up companies")
 		time.Sleep(time.Minute)
 		if p.end(); elsewhere.String() != "" {
 			t.Errorf("elsewhere than at a terminal: %q", elsewhere.String())

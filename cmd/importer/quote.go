@@ -7,27 +7,53 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// shownKinds is the number of filing kinds that a quote lists. The last line has the sum of the
-// rest.
-const shownKinds = 25
+// The most lines of each part of a quote: the kinds of filings, the names under a note, the rows
+// whose company differs from its record, and the warnings. The results name all.
+const (
+	shownKinds    = 25
+	shownNames    = 10
+	shownFindings = 10
+	shownWarnings = 10
+)
+
+// sayReview prints the rows that are not sent because their company differs from its record. The
+// other differences are among the warnings of the rows to send.
+func sayReview(t *terminal, review lookup.Review) {
+	held := review.HeldBack
+	if len(held) == 0 {
+		return
+	}
+	t.say("%s: %s not sent because the filing service's record of the company differs:", t.red("Warning"),
+		countOf(len(held), "row is", "rows are"))
+	for _, m := range held[:min(len(held), shownFindings)] {
+		where := fmt.Sprintf("row %d", m.Row)
+		if m.Column >= 0 {
+			where = sheet.CellName(m.Column, m.Row)
+		}
+		t.say("  %s  %s: %s", where, m.Difference.Column.Header, m.Difference.Message)
+	}
+	if more := len(held) - shownFindings; more > 0 {
+		t.say("  … and %d more, each at its cell in the results", more)
+	}
+	t.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing service's " +
+		"name under Confirmed Name, or run the same command with --accept-names.")
+}
 
 // sayQuote prints the cost by product, state, and entity type, with separate service fee and state
 // fee, and the sources of the fees.
-func (a *app) sayQuote(q pricing.BatchQuote) {
+func sayQuote(t *terminal, q pricing.BatchQuote) {
 	var b strings.Builder
 	table := newTable(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
 	summary := q.Summary()
 	// notes is the number of footnotes of the printed lines.
 	notes := 0
-	for i, l := range summary.Lines {
-		if i == shownKinds {
-			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(summary.Lines)-i, "kind"))
-			break
-		}
+	for _, l := range summary.Lines[:min(len(summary.Lines), shownKinds)] {
 		notes = max(notes, l.Mark)
 		fee := l.FeeText()
 		if l.Count > 1 && l.HasFee() && !l.Each.IsUnknown() {
@@ -36,74 +62,64 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 		fmt.Fprintf(table, "  %s\t%d\t%s\t%s\t%s\n", l.Title(), l.Count, l.ServiceText(), fee,
 			l.Total().Without(l.Who()))
 	}
+	if more := len(summary.Lines) - shownKinds; more > 0 {
+		fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(more, "kind"))
+	}
 	table.Flush()
 	for line := range strings.Lines(b.String()) {
-		a.say("%s", strings.TrimRight(line, " \n"))
+		t.say("%s", strings.TrimRight(line, " \n"))
 	}
-	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
+	t.say("  %s %s", t.bold("total"), t.bold(q.TotalText()))
 	for _, note := range summary.Footnotes[:notes] {
-		a.say("  %s", note)
+		t.say("  %s", note)
 	}
 	if begins := summary.Subscription(); begins != "" {
-		a.say("  %s", begins)
+		t.say("  %s", begins)
 	}
 	for _, note := range q.Notes() {
-		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.About)))
-		for _, name := range note.Names[:min(len(note.Names), 10)] {
-			a.say("    %s", name)
+		t.say("  %s", t.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.About)))
+		for _, name := range note.Names[:min(len(note.Names), shownNames)] {
+			t.say("    %s", name)
 		}
-		if more := note.Count - 10; more > 0 {
-			a.say("    … and %d more", more)
+		if more := note.Count - shownNames; more > 0 {
+			t.say("    … and %d more", more)
 		}
 	}
 }
 
-// showQuote prints the cost and the available balance, if one is recorded.
-func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
-	a.sayQuote(q)
+// sayFunds prints the available balance, if one is recorded, and the missing funds.
+func sayFunds(t *terminal, q pricing.BatchQuote, balance ledger.Balance) {
 	if !balance.HasDeposit {
 		return
 	}
-	a.say("  available %s", balance.Available().Dollars())
+	t.say("  available %s", balance.Available().Dollars())
 	if short := balance.Missing(q.Total.Amount); short > 0 {
-		a.say("  %s", a.paint.yellow(
-			fmt.Sprintf(
-				"Insufficient funds: you need %s more. Orders are sent as far as the balance allows; the rest wait.",
-				short.Dollars())))
+		t.say("  %s", t.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are sent as far as the "+
+			"balance allows; the rest wait."))
 	}
 }
 
-// sayEndpoint prints the warning that no endpoint receives the events of new orders, if any.
-func (a *app) sayEndpoint(warning string) {
+// sayEndpointWarning prints the warning that no endpoint receives the events of new orders, if any.
+func sayEndpointWarning(t *terminal, warning string) {
 	if warning != "" {
-		a.say("%s", a.paint.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
+		t.say("%s", t.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
 			"https://YOUR-HOST/webhooks/filing"))
 	}
 }
 
-// shownWarnings is the number of warnings printed before a question.
-const shownWarnings = 10
-
-// sayWarnings prints the first warnings of the rows to send.
-func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (jobs.Warnings, error) {
+// sayWarnings prints the first warnings of the rows to send. inQuestion is their number, for the
+// question about the orders: " (3 warnings)", or "" if there are none.
+func sayWarnings(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch) (inQuestion string, err error) {
 	w, err := jobs.ListWarnings(ctx, l, b, shownWarnings)
 	if err != nil || w.Count == 0 {
-		return w, err
+		return "", err
 	}
-	a.say("%s on %s to send:", a.paint.yellow(count(w.Count, "warning")), count(w.Rows, "row"))
+	t.say("%s on %s to send:", t.yellow(count(w.Count, "warning")), count(w.Rows, "row"))
 	for _, one := range w.First {
-		a.say("  %s", legible(one.Text()))
+		t.say("  %s", legible(one.Text()))
 	}
 	if more := w.Count - len(w.First); more > 0 {
-		a.say("  … and %d more. To see all: importer results %s -o FILE", more, b.ID)
+		t.say("  … and %d more. To see all: importer results %s -o FILE", more, b.ID)
 	}
-	return w, nil
-}
-
-// withWarnings adds the number of warnings to a question.
-func withWarnings(w jobs.Warnings) string {
-	if w.Count == 0 {
-		return ""
-	}
-	return " (" + count(w.Count, "warning") + ")"
+	return " (" + count(w.Count, "warning") + ")", nil
 }

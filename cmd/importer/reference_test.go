@@ -19,7 +19,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }).command()
+	root := newRootCommand(newGlobal(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }))
 	content := string(before)
 	for name, table := range map[string]string{"commands": commandTable(root), "exits": exitTable()} {
 		begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-func (a *app) resolveCommand() *cobra.Command {
-	list := a.resolveListCommand()
+func newResolveCommand(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resolve [BATCH]",
 		Short: "List and resolve uncertain rows",
@@ -26,54 +24,31 @@ Without a subcommand, resolve lists the uncertain rows.`,
   importer resolve mark b7k2:17 placed --order order_81
   importer resolve mark b7k2:17 not-placed`,
 		Args: atMostOne,
-		RunE: list.RunE,
+		RunE: onUncertain(g),
 	}
-	c.AddCommand(list, a.resolveMarkCommand(), a.resolveRestoredCommand())
+	c.AddCommand(newResolveListCommand(g), newResolveMarkCommand(g), newResolveRestoredCommand(g))
 	return c
 }
 
-// resolver resolves uncertain rows, or shows them.
-type resolver struct {
-	*app
-	ledger  *ledger.Ledger
-	service *resolve.Service
-	// batch has no ID if all batches are meant.
-	batch ledger.Batch
-	// yes suppresses the question.
-	yes bool
-}
-
-// withResolver runs do for one batch, or for all batches if batch is empty. The ledger records the
-// command as the means of the resolutions.
-func (a *app) withResolver(ctx context.Context, batch, command string, do func(*resolver) error) error {
-	return a.withLedger(ctx, func(l *ledger.Ledger) error {
-		r := &resolver{
-			app:    a,
-			ledger: l,
-			service: &resolve.Service{
-				Ledger: l,
-				Client: a.service,
-				By:     currentUser() + " with importer resolve " + command,
-			},
-		}
-		if batch != "" {
-			var err error
-			if r.batch, err = l.Batch(ctx, batch); err != nil {
-				return err
-			}
-		}
-		return do(r)
-	})
-}
-
-func (r *resolver) warn(warnings []string) {
-	for _, why := range warnings {
-		r.say("%s %s", r.paint.yellow("Warning:"), why)
+// newResolver returns the service that resolves uncertain rows. The ledger records the command as
+// the means of the resolutions.
+func newResolver(l openLedger, command string) *resolve.Service {
+	return &resolve.Service{
+		Ledger: l.Ledger,
+		Client: l.env.Client,
+		By:     currentUser() + " with importer resolve " + command,
 	}
 }
 
-// balanceChange describes the difference between two readings of the balance.
-func balanceChange(before, after ledger.Balance) string {
+// sayWarning prints a warning before a question.
+func sayWarning(t *terminal, warning string) { t.say("%s %s", t.yellow("Warning:"), warning) }
+
+// printBalanceChange prints the difference between the present balance and an earlier one.
+func printBalanceChange(ctx context.Context, t *terminal, l *ledger.Ledger, before ledger.Balance) error {
+	after, err := l.Balance(ctx)
+	if err != nil {
+		return err
+	}
 	available := "available not known (no deposit recorded)"
 	if after.HasDeposit {
 		available = fmt.Sprintf("available %s -> %s", before.Available().Dollars(), after.Available().Dollars())
@@ -83,14 +58,7 @@ func balanceChange(before, after ledger.Balance) string {
 	if amount < 0 {
 		amount, what = -amount, "newly reserved"
 	}
-	return fmt.Sprintf("Balance: reserved %s -> %s, spent %s -> %s, %s %s, %s.", before.Reserved.Dollars(),
+	t.print("Balance: reserved %s -> %s, spent %s -> %s, %s %s, %s.", before.Reserved.Dollars(),
 		after.Reserved.Dollars(), before.Posted.Dollars(), after.Posted.Dollars(), what, amount.Dollars(), available)
-}
-
-// currentUser names the user at the keyboard.
-func currentUser() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "unknown user"
+	return nil
 }

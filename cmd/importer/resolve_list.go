@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-func (a *app) resolveListCommand() *cobra.Command {
+func newResolveListCommand(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [BATCH]",
 		Short: "List the uncertain rows",
@@ -23,76 +24,84 @@ filing service that may be the row's, each with the command that accepts it.
 A dashboard link signs its reader in for seven days.`,
 		Example: "  importer resolve list\n  importer resolve list b7k2",
 		Args:    atMostOne,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withResolver(c.Context(), first(args), "list",
-				func(r *resolver) error { return r.list(c.Context()) })
-		},
+		RunE:    onUncertain(g),
 	}
 }
 
-// list prints the uncertain rows, grouped by batch.
-func (r *resolver) list(ctx context.Context) error {
-	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
+// onUncertain lists the uncertain rows of the batch that is the argument, or of all batches.
+func onUncertain(g *global) func(*cobra.Command, []string) error {
+	return onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+		batch := first(args)
+		if batch != "" {
+			b, err := l.Batch(ctx, batch)
+			if err != nil {
+				return err
+			}
+			batch = b.ID
+		}
+		return runResolveList(ctx, g.terminal, l.Ledger, newResolver(l, "list"), batch)
+	})
+}
+
+// runResolveList prints the uncertain rows, grouped by batch, because the rows of batches imported
+// at the same time are mixed.
+func runResolveList(ctx context.Context, t *terminal, l *ledger.Ledger, resolver *resolve.Service,
+	batch string) error {
+	rows, err := resolve.ListUncertain(ctx, l, batch)
 	if err != nil {
 		return err
 	}
-	// Group the rows, because the rows of batches imported at the same time are mixed.
 	var batches []string
 	of := make(map[string][]*resolve.UncertainOrder)
-	for _, d := range rows {
-		if of[d.Row.Batch] == nil {
-			batches = append(batches, d.Row.Batch)
+	for _, o := range rows {
+		if of[o.Row.Batch] == nil {
+			batches = append(batches, o.Row.Batch)
 		}
-		of[d.Row.Batch] = append(of[d.Row.Batch], d)
+		of[o.Row.Batch] = append(of[o.Row.Batch], o)
 	}
 	switch {
-	case len(rows) == 0 && r.batch.ID != "":
-		fmt.Fprintf(r.out, "Batch %s has no uncertain rows.\n", r.batch.ID)
+	case len(rows) == 0 && batch != "":
+		t.print("Batch %s has no uncertain rows.", batch)
 	case len(rows) == 0:
-		fmt.Fprintln(r.out, "No row is uncertain.")
+		t.print("No row is uncertain.")
 	}
 	for i, id := range batches {
 		if i > 0 {
-			fmt.Fprintln(r.out)
+			t.print("")
 		}
-		b, err := r.ledger.Batch(ctx, id)
+		b, err := l.Batch(ctx, id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(r.out, "Batch %s (%s): %s. Sent, but not confirmed by the filing service.\n", id, b.File,
+		t.print("Batch %s (%s): %s. Sent, but not confirmed by the filing service.", id, b.File,
 			count(len(of[id]), "uncertain row"))
-		for _, d := range of[id] {
-			if err := r.show(ctx, d); err != nil {
+		for _, o := range of[id] {
+			if err := printUncertain(ctx, t, resolver, o); err != nil {
 				return err
 			}
 		}
-		r.advise(id, of[id])
+		printHowToMark(t, id, of[id])
 	}
-	return r.listUnnamed(ctx)
-}
-
-// listUnnamed lists placed formations whose company is unknown.
-func (r *resolver) listUnnamed(ctx context.Context) error {
-	rows, err := r.ledger.Resolutions().UnnamedFormations(ctx, r.batch.ID)
-	if err != nil || len(rows) == 0 {
+	unnamed, err := l.Resolutions().UnnamedFormations(ctx, batch)
+	if err != nil || len(unnamed) == 0 {
 		return err
 	}
-	fmt.Fprintln(r.out, "\nPlaced formations whose company ID is not known yet:")
-	for _, row := range rows {
-		fmt.Fprintf(r.out, "  %s: importer resolve mark %s:%d placed --company COMPANY_ID\n",
-			row.Request.LegalName(), row.Batch, row.Number)
+	t.print("\nPlaced formations whose company ID is not known yet:")
+	for _, row := range unnamed {
+		t.print("  %s: importer resolve mark %s:%d placed --company COMPANY_ID", row.Request.LegalName(), row.Batch,
+			row.Number)
 	}
 	return nil
 }
 
-// show prints a row and its evidence.
-func (r *resolver) show(ctx context.Context, d *resolve.UncertainOrder) error {
-	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
+// printUncertain prints a row and its evidence.
+func printUncertain(ctx context.Context, t *terminal, resolver *resolve.Service, o *resolve.UncertainOrder) error {
+	t.print("\nrow %d  %s", o.Row.Number, o.Ordered())
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
+		t.print("  %-10s  %s", name, fmt.Sprintf(format, args...))
 	}
-	line("company", "%s", d.CompanyText())
-	sent := d.Sent()
+	line("company", "%s", o.CompanyText())
+	sent := o.Sent()
 	for _, a := range sent {
 		if a.Supposed {
 			line("sent?", "%s", report.AnswerText(a))
@@ -101,10 +110,10 @@ func (r *resolver) show(ctx context.Context, d *resolve.UncertainOrder) error {
 		line("sent", "%s: %s", localTimeSeconds(a.StartedAt), report.AnswerText(a))
 	}
 	if len(sent) == 0 {
-		line("sent", "before %s: %s", localTimeSeconds(d.Row.UpdatedAt), d.Row.Message)
+		line("sent", "before %s: %s", localTimeSeconds(o.Row.UpdatedAt), o.Row.Message)
 	}
-	line("reserved", "%s", d.Row.Reserved.Dollars())
-	switch user, company, err := r.service.DashboardIDs(ctx, d); {
+	line("reserved", "%s", o.Row.Reserved.Dollars())
+	switch user, company, err := resolver.DashboardIDs(ctx, o); {
 	case errors.Is(err, resolve.ErrNoDashboard):
 		line("dashboard", "no link: %s", err)
 	case err != nil:
@@ -112,43 +121,34 @@ func (r *resolver) show(ctx context.Context, d *resolve.UncertainOrder) error {
 	default:
 		line("dashboard", "importer api POST /auth/magic-link -f userId=%s -f companyId=%s", user, company)
 	}
-	for _, e := range d.Candidates {
-		line("evidence", "%s", e)
-		line("", "to accept it: %s", acceptCommand(d, e))
+	for _, c := range o.Candidates {
+		accept := fmt.Sprintf("importer resolve mark %s:%d placed --order %s", o.Row.Batch, o.Row.Number, c.Order)
+		if company := o.Accept(c).CompanyID; company != "" {
+			accept += " --company " + company
+		}
+		line("evidence", "%s", c)
+		line("", "to accept it: %s", accept)
 	}
-	if d.MoreCandidates > 0 {
-		line("", "%s", countOf(d.MoreCandidates, "more order may match", "more orders may match"))
+	if o.MoreCandidates > 0 {
+		line("", "%s", countOf(o.MoreCandidates, "more order may match", "more orders may match"))
 	}
 	return nil
 }
 
-// acceptCommand returns the command that marks a row as placed by a piece of evidence.
-func acceptCommand(d *resolve.UncertainOrder, c resolve.Candidate) string {
-	command := fmt.Sprintf("importer resolve mark %s:%d placed --order %s", d.Row.Batch, d.Row.Number, c.Order)
-	if company := d.Accept(c).CompanyID; company != "" {
-		command += " --company " + company
+// printHowToMark prints how to resolve the rows of a batch.
+func printHowToMark(t *terminal, batch string, rows []*resolve.UncertainOrder) {
+	mark := "  importer resolve mark " + batch + ":ROW "
+	t.print("\nCheck the dashboard for each order, then mark the row:\n%splaced --order ORDER_ID\n%snot-placed", mark,
+		mark)
+	if slices.ContainsFunc(rows, (*resolve.UncertainOrder).FormsCompany) {
+		t.print("For a company that was created, give its ID. For a formation, give the order and the company:\n"+
+			"%splaced --company COMPANY_ID\n%splaced --order ORDER_ID --company COMPANY_ID", mark, mark)
 	}
-	return command
-}
-
-// advise prints how to resolve the rows of a batch.
-func (r *resolver) advise(batch string, rows []*resolve.UncertainOrder) {
-	suggest := func(rest string) { fmt.Fprintf(r.out, "  importer resolve mark %s:ROW %s\n", batch, rest) }
-	fmt.Fprintln(r.out, "\nCheck the dashboard for each order, then mark the row:")
-	suggest("placed --order ORDER_ID")
-	suggest("not-placed")
-	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.FormsCompany() }) {
-		fmt.Fprintln(
-			r.out, "For a company that was created, give its ID. For a formation, give the order and the company:")
-		suggest("placed --company COMPANY_ID")
-		suggest("placed --order ORDER_ID --company COMPANY_ID")
-	}
-	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.Row.Creating && d.Assumed() }) {
-		fmt.Fprintln(
-			r.out, "If a creation and its order are both uncertain, --company alone means that the order was not "+
-				"placed: it is sent next.")
+	if slices.ContainsFunc(rows, func(o *resolve.UncertainOrder) bool { return o.Row.Creating && o.Assumed() }) {
+		t.print("If a creation and its order are both uncertain, --company alone means that the order was not placed: " +
+			"it is sent next.")
 	}
 	if len(rows) > 1 {
-		fmt.Fprintln(r.out, "Or resolve many rows at once on the page, under Uncertain.")
+		t.print("Or resolve many rows at once on the page, under Uncertain.")
 	}
 }

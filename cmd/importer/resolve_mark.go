@@ -9,27 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-// The two decisions about an uncertain row.
-const (
-	markPlaced    = "placed"
-	markNotPlaced = "not-placed"
-)
-
-// mark is a decision about one row.
-type mark struct {
-	batch    string
-	row      int
-	decision string
-	orders   []string
-	company  string
-	yes      bool
+// resolveMarkOptions are the options of resolve mark.
+type resolveMarkOptions struct {
+	orders  []string
+	company string
+	yes     bool
 }
 
-func (a *app) resolveMarkCommand() *cobra.Command {
-	var m mark
+func newResolveMarkCommand(g *global) *cobra.Command {
+	var o resolveMarkOptions
 	c := &cobra.Command{
 		Use:   "mark BATCH:ROW placed|not-placed",
 		Short: "Mark an uncertain row as placed or as not placed",
@@ -50,108 +42,110 @@ twice.`,
   importer resolve mark b7k2:17 not-placed`,
 		Args: takes(2, "a row and a decision, such as b7k2:17 not-placed"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := m.parse(args[0], args[1]); err != nil {
+			batch, row, err := o.check(args[0], args[1])
+			if err != nil {
 				return err
 			}
-			return a.withResolver(c.Context(), m.batch, "mark",
-				func(r *resolver) error { return r.mark(c.Context(), m) })
+			return withLedger(c.Context(), g, func(l openLedger) error {
+				b, err := l.Batch(c.Context(), batch)
+				if err != nil {
+					return err
+				}
+				return runResolveMark(c.Context(), o, g.terminal, newResolver(l, "mark"), b, row)
+			})
 		},
 	}
-	c.Flags().StringSliceVar(&m.orders, "order", nil, "the ID of the order that exists; repeat it for several items")
-	c.Flags().StringVar(&m.company, "company", "", "the ID of the company that was created or formed")
-	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
+	c.Flags().StringSliceVar(&o.orders, "order", nil, "the ID of the order that exists; repeat it for several items")
+	c.Flags().StringVar(&o.company, "company", "", "the ID of the company that was created or formed")
+	addYesFlag(c, &o.yes, "do not ask")
 	return c
 }
 
-// parse parses "b7k2:17" and "placed" or "not-placed".
-func (m *mark) parse(row, decision string) error {
-	at := strings.LastIndex(row, ":")
-	number, err := strconv.Atoi(row[at+1:])
-	if at <= 0 || err != nil || number < 1 {
-		return usage("%q does not name a row: write BATCH:ROW, such as b7k2:17", row)
-	}
-	m.batch, m.row, m.decision = row[:at], number, decision
-	placed := decision == markPlaced
+// placed reports whether the decision is "placed". check requires an ID for it, and none otherwise.
+func (o *resolveMarkOptions) placed() bool { return len(o.orders) > 0 || o.company != "" }
+
+// check parses "b7k2:17", and checks the decision and the IDs that go with it.
+func (o *resolveMarkOptions) check(address, decision string) (batch string, row int, err error) {
+	at := strings.LastIndex(address, ":")
+	row, err = strconv.Atoi(address[at+1:])
 	switch {
-	case !placed && decision != markNotPlaced:
-		return usage("%q is not a decision: write %s or %s", decision, markPlaced, markNotPlaced)
-	case placed && len(m.orders) == 0 && m.company == "":
-		return usage("%s needs the ID that was found: --order ORDER_ID or --company COMPANY_ID", markPlaced)
-	case !placed && (len(m.orders) > 0 || m.company != ""):
-		return usage("--order and --company go with %s", markPlaced)
+	case at <= 0 || err != nil || row < 1:
+		return "", 0, usage("%q does not name a row: write BATCH:ROW, such as b7k2:17", address)
+	case decision != "placed" && decision != "not-placed":
+		return "", 0, usage("%q is not a decision: write placed or not-placed", decision)
+	case decision == "placed" && !o.placed():
+		return "", 0, usage("placed needs the ID that was found: --order ORDER_ID or --company COMPANY_ID")
+	case decision != "placed" && o.placed():
+		return "", 0, usage("--order and --company go with placed")
 	}
-	return nil
+	return address[:at], row, nil
 }
 
-// mark resolves one row.
-func (r *resolver) mark(ctx context.Context, m mark) error {
-	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
+// runResolveMark resolves one row.
+func runResolveMark(ctx context.Context, o resolveMarkOptions, t *terminal, resolver *resolve.Service, b ledger.Batch,
+	row int) error {
+	l := resolver.Ledger
+	rows, err := resolve.ListUncertain(ctx, l, b.ID)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(rows, func(o *resolve.UncertainOrder) bool { return o.Row.Number == m.row })
+	at := slices.IndexFunc(rows, func(u *resolve.UncertainOrder) bool { return u.Row.Number == row })
 	if at < 0 {
-		return r.markResolved(ctx, m)
+		return markResolved(ctx, o, t, resolver, b, row)
 	}
-	decided := &resolve.Resolution{Order: rows[at], OrderIDs: m.orders, CompanyID: m.company}
-	if err := r.service.Check(ctx, decided); err != nil {
+	decided := &resolve.Resolution{Order: rows[at], OrderIDs: o.orders, CompanyID: o.company}
+	if err := resolver.Check(ctx, decided); err != nil {
 		return err
 	}
-	if err := r.confirmMark(ctx, m, decided.Objections); err != nil {
-		return err
-	}
-	before, err := r.ledger.Balance(ctx)
-	if err != nil {
-		return err
-	}
-	said, err := r.service.Resolve(withAudit(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", m.row)), decided)
-	if err != nil {
-		return fmt.Errorf("row %d: %w", m.row, err)
-	}
-	fmt.Fprintln(r.out, said)
-	after, err := r.ledger.Balance(ctx)
-	if err == nil {
-		fmt.Fprintln(r.out, balanceChange(before, after))
-	}
-	return err
-}
-
-// confirmMark shows the objections to a decision, and asks.
-func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) error {
-	if !m.yes {
-		r.warn(warnings)
+	if !o.yes {
+		for _, objection := range decided.Objections {
+			sayWarning(t, objection)
+		}
 	}
 	question := fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did you check "+
-		"the dashboard, and is the order not there?", m.row)
-	if m.decision == markPlaced {
-		question = fmt.Sprintf("Mark row %d as placed with %s? This cannot be taken back.", m.row,
-			strings.Join(append(m.orders, strings.Fields(m.company)...), ", "))
+		"the dashboard, and is the order not there?", row)
+	if o.placed() {
+		question = fmt.Sprintf("Mark row %d as placed with %s? This cannot be taken back.", row,
+			strings.Join(append(o.orders, strings.Fields(o.company)...), ", "))
 	}
-	return r.ask(ctx, m.yes, question, "Nothing was changed.")
+	if err := t.ask(ctx, o.yes, question, "Nothing was changed."); err != nil {
+		return err
+	}
+	before, err := l.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := resolver.Resolve(withAudit(ctx, "resolve", b.ID, fmt.Sprintf("row %d", row)), decided)
+	if err != nil {
+		return fmt.Errorf("row %d: %w", row, err)
+	}
+	t.print("%s", text)
+	return printBalanceChange(ctx, t, l, before)
 }
 
 // markResolved handles a row that is not uncertain. It returns an error, unless an event or a
 // person resolved the row the same way before, or the company that it formed is named now.
-func (r *resolver) markResolved(ctx context.Context, m mark) error {
-	for row, err := range r.ledger.Results(ctx, r.batch.ID) {
+func markResolved(ctx context.Context, o resolveMarkOptions, t *terminal, resolver *resolve.Service, b ledger.Batch,
+	number int) error {
+	for row, err := range resolver.Ledger.Results(ctx, b.ID) {
 		switch {
 		case err != nil:
 			return err
-		case row.Number != m.row:
+		case row.Number != number:
 			continue
-		case resolve.IsRecorded(row, m.orders, m.company):
-			fmt.Fprintf(r.out, "Row %d is already %s: %s\n", row.Number, row.Result, row.Message)
+		case resolve.IsRecorded(row, o.orders, o.company):
+			t.print("Row %d is already %s: %s", row.Number, row.Result, row.Message)
 			return nil
 		case row.Request != nil && row.Request.Order.Formation != nil && row.Company == "" &&
-			m.company != "" && len(m.orders) == 0:
-			said, err := r.service.NameCompany(withAudit(ctx, "resolve", r.batch.ID,
-				fmt.Sprintf("row %d formed %s", row.Number, m.company)), row, m.company)
+			o.company != "" && len(o.orders) == 0:
+			audited := withAudit(ctx, "resolve", b.ID, fmt.Sprintf("row %d formed %s", row.Number, o.company))
+			text, err := resolver.NameCompany(audited, row, o.company)
 			if err == nil {
-				fmt.Fprintln(r.out, said)
+				t.print("%s", text)
 			}
 			return err
 		}
-		return fmt.Errorf("row %d of batch %s is not uncertain: it is %s", row.Number, r.batch.ID, row.Result)
+		return fmt.Errorf("row %d of batch %s is not uncertain: it is %s", row.Number, b.ID, row.Result)
 	}
-	return fmt.Errorf("batch %s has no row %d", r.batch.ID, m.row)
+	return fmt.Errorf("batch %s has no row %d", b.ID, number)
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-// restoredOptions are the options of resolve restored.
-type restoredOptions struct {
+// resolveRestoredOptions are the options of resolve restored.
+type resolveRestoredOptions struct {
 	since       string
 	nothingSent bool
 	end         bool
 	yes         bool
 }
 
-func (a *app) resolveRestoredCommand() *cobra.Command {
-	var o restoredOptions
+func newResolveRestoredCommand(g *global) *cobra.Command {
+	var o resolveRestoredOptions
 	c := &cobra.Command{
 		Use:   "restored",
 		Short: "Check the ledger after a restore, then send orders again",
@@ -52,9 +52,8 @@ begins the check.`,
 			if err != nil {
 				return usage("--since %q is %w", o.since, err)
 			}
-			return a.withResolver(c.Context(), "", "restored", func(r *resolver) error {
-				r.yes = o.yes
-				return r.checkRestored(c.Context(), o, since)
+			return withLedger(c.Context(), g, func(l openLedger) error {
+				return runResolveRestored(c.Context(), o, g.terminal, newResolver(l, "restored"), since)
 			})
 		},
 	}
@@ -63,98 +62,98 @@ begins the check.`,
 			`2026-03-01T14:30:00Z`)
 	c.Flags().BoolVar(&o.end, "end", false, "end the check: every spreadsheet was submitted again")
 	c.Flags().BoolVar(&o.nothingSent, "nothing-sent", false, "end the check and keep every row ready")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	addYesFlag(c, &o.yes, "do not ask")
 	c.MarkFlagsMutuallyExclusive("end", "nothing-sent", "since")
 	return c
 }
 
-func (r *resolver) checkRestored(ctx context.Context, o restoredOptions, since time.Time) error {
+func runResolveRestored(ctx context.Context, o resolveRestoredOptions, t *terminal, resolver *resolve.Service,
+	since time.Time) error {
+	restores := resolver.Ledger.Restores()
 	if !since.IsZero() {
-		act := withAudit(ctx, "restored", "", "to its state of "+o.since)
-		if err := r.ledger.Restores().Begin(act, since); err != nil {
+		if err := restores.Begin(withAudit(ctx, "restored", "", "to its state of "+o.since), since); err != nil {
 			return err
 		}
 	}
-	check, err := r.ledger.Restores().Check(ctx)
+	check, err := restores.Check(ctx)
 	if err != nil {
 		return err
 	}
 	if check.Halted.Reason == filing.NoHalt {
-		fmt.Fprintln(r.out, "The ledger did not go back in time. If it did, name the time of the backup with --since.")
+		t.print("The ledger did not go back in time. If it did, name the time of the backup with --since.")
 		return nil
 	}
-	r.say("The ledger went back in time (%s). Orders sent since %s may be missing. Nothing is sent.",
+	t.say("The ledger went back in time (%s). Orders sent since %s may be missing. Nothing is sent.",
 		check.Halted.Note, localTimeZone(check.Since))
 	if o.end || o.nothingSent {
-		return r.endCheck(ctx, o, check)
+		return endRestoreCheck(ctx, o, t, resolver.Ledger, check)
 	}
-	return r.markRestored(ctx, check)
+	return markRestored(ctx, o, t, resolver, check)
 }
 
 // markRestored makes the unchecked rows uncertain.
-func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) error {
-	rows, err := r.ledger.Restores().Unchecked(ctx)
+func markRestored(ctx context.Context, o resolveRestoredOptions, t *terminal, resolver *resolve.Service,
+	check ledger.RestoreCheck) error {
+	l := resolver.Ledger
+	rows, err := l.Restores().Unchecked(ctx)
 	if err != nil {
 		return err
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(r.out, "No row is left to check. When the uncertain rows are resolved and every spreadsheet was "+
-			"submitted again: importer resolve restored --end")
+		t.print("No row is left to check. When the uncertain rows are resolved and every spreadsheet was submitted " +
+			"again: importer resolve restored --end")
 		return nil
 	}
-	if err := r.ask(ctx, r.yes, fmt.Sprintf("Mark %s as uncertain?", count(len(rows), "ready row")),
-		"Nothing was changed."); err != nil {
+	question := fmt.Sprintf("Mark %s as uncertain?", count(len(rows), "ready row"))
+	if err := t.ask(ctx, o.yes, question, "Nothing was changed."); err != nil {
 		return err
 	}
-	before, err := r.ledger.Balance(ctx)
+	before, err := l.Balance(ctx)
 	if err != nil {
 		return err
 	}
-	did, err := r.service.MarkRestored(withAudit(ctx, "mark-uncertain", "", count(len(rows), "row")), rows, check.Since)
+	did, err := resolver.MarkRestored(withAudit(ctx, "mark-uncertain", "", count(len(rows), "row")), rows, check.Since)
 	if err != nil {
 		return fmt.Errorf("%w. Run the same command again to continue", err)
 	}
-	after, err := r.ledger.Balance(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(r.out, "%s marked as uncertain.\n", count(did.Uncertain, "row"))
+	t.print("%s marked as uncertain.", count(did.Uncertain, "row"))
 	if did.Unsent > 0 {
-		fmt.Fprintf(r.out, "%s not changed: bought by another row, or unknown to the filing service, so no order can "+
-			"have been sent.\n", countOf(did.Unsent, "row was", "rows were"))
+		t.print("%s not changed: bought by another row, or unknown to the filing service, so no order can have been "+
+			"sent.", countOf(did.Unsent, "row was", "rows were"))
 	}
 	if did.Waiting > 0 {
-		fmt.Fprintf(r.out, "%s for another uncertain row that orders the same. Resolve that row, then run the same "+
-			"command again.\n", countOf(did.Waiting, "row waits", "rows wait"))
+		t.print("%s for another uncertain row that orders the same. Resolve that row, then run the same command again.",
+			countOf(did.Waiting, "row waits", "rows wait"))
 	}
 	for _, why := range did.Failed {
-		fmt.Fprintln(r.out, why)
+		t.print("%s", why)
 	}
-	fmt.Fprintln(r.out, balanceChange(before, after))
+	if err := printBalanceChange(ctx, t, l, before); err != nil {
+		return err
+	}
 	if len(did.Failed) > 0 {
-		return fmt.Errorf("%s could not be checked. Run the same command again",
-			count(len(did.Failed), "row"))
+		return fmt.Errorf("%s could not be checked. Run the same command again", count(len(did.Failed), "row"))
 	}
-	fmt.Fprintln(r.out, "Resolve them (importer resolve), submit every lost spreadsheet again, then: "+
-		"importer resolve restored")
+	t.print("Resolve them (importer resolve), submit every lost spreadsheet again, then: importer resolve restored")
 	return nil
 }
 
-// endCheck ends the check after every row was checked, or keeps every row ready because no order
-// was sent.
-func (r *resolver) endCheck(ctx context.Context, o restoredOptions, check ledger.RestoreCheck) error {
+// endRestoreCheck ends the check after every row was checked, or keeps every row ready because no
+// order was sent.
+func endRestoreCheck(ctx context.Context, o resolveRestoredOptions, t *terminal, l *ledger.Ledger,
+	check ledger.RestoreCheck) error {
 	warning := "What was ordered between " + localTimeZone(check.Since) + " and " + localTimeZone(check.Halted.Since) +
 		" and is ordered again later is bought a second time: spreadsheets that are submitted again, rejected or " +
 		"canceled rows that are retried, schedules that run again"
 	question := "Were all spreadsheets, retries and schedule runs of that time repeated?"
-	end, note := r.ledger.Restores().End, check.Halted.Note
+	end, note := l.Restores().End, check.Halted.Note
 	if o.nothingSent {
 		warning = "Ready rows will be sent. If a process that has ended already sent one, it is bought twice"
 		question = "Send orders again?"
-		end, note = r.ledger.Restores().EndUnsent, note+"; no order was sent since"
+		end, note = l.Restores().EndUnsent, note+"; no order was sent since"
 	}
-	r.warn([]string{warning})
-	if err := r.ask(ctx, r.yes, question, "Nothing was changed."); err != nil {
+	sayWarning(t, warning)
+	if err := t.ask(ctx, o.yes, question, "Nothing was changed."); err != nil {
 		return err
 	}
 	err := end(withAudit(ctx, "end-restored", "", note))
@@ -164,6 +163,6 @@ func (r *resolver) endCheck(ctx context.Context, o restoredOptions, check ledger
 	if err != nil {
 		return fmt.Errorf("%w. Nothing was changed", err)
 	}
-	fmt.Fprintln(r.out, "Orders are sent again.")
+	t.print("Orders are sent again.")
 	return nil
 }

@@ -2,61 +2,43 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// resultsEndings are the possible endings of a results file.
-var resultsEndings = []string{".xlsx", ".csv"}
-
-// oursIn returns a function that recognizes the results of batches of a ledger that have not
-// changed since they were written. Results from another ledger are not recognized, because they may
-// be the only copy.
-func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
-	// The results are also written after Ctrl-C.
-	ctx = context.WithoutCancel(ctx)
-	return func(path string) (bool, error) {
-		if !strings.EqualFold(filepath.Ext(path), ".csv") {
-			if same, err := sheet.IsUnedited(path); err != nil || !same {
-				return false, err
+func newResultsCommand(g *global) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:     "results BATCH -o FILE",
+		Short:   "Write the results of a batch to a file",
+		Example: "  importer results b7k2 -o march.xlsx\n  importer results b7k2 -o march.csv",
+		Args:    oneBatch,
+		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+			if output == "" {
+				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
-		}
-		hash, err := report.Fingerprint(path)
-		if err != nil {
-			// The file is not a results workbook.
-			return false, nil
-		}
-		return l.IsResults(ctx, hash)
+			return runResults(ctx, g.terminal, l.Ledger, args[0], output)
+		}),
 	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv")
+	return c
 }
 
-// writeResults writes the results of a batch to a file that may be written, and records their hash,
-// so that oursIn recognizes them.
-func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, o *outputFile) (report.Summary, error) {
-	path, left, err := o.choose()
+func runResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch, output string) error {
+	b, err := l.Batch(ctx, batch)
 	if err != nil {
-		return report.Summary{}, err
+		return err
 	}
-	s, err := report.Write(ctx, l, batch, path)
-	if err != nil {
-		return s, err
+	o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(ctx, l)}
+	if err := o.check(); err != nil {
+		return err
 	}
-	hash, err := report.Fingerprint(path)
+	s, err := writeResults(ctx, t, l, b.ID, &o)
 	if err == nil {
-		err = l.RecordResults(ctx, hash)
+		t.say("%s: %s", output, report.BatchState(b, s.Counts))
 	}
-	if left != "" {
-		a.say(notReplaced+" The results are in %s.", left, path)
-		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
-			a.say("To send the corrections in it: importer run %s", left)
-		}
-	}
-	return s, err
+	return err
 }
-
-// notReplaced explains why a file was not replaced.
-const notReplaced = "%s was changed since it was written, or is not a file of this program. It was not replaced."

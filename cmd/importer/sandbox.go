@@ -16,9 +16,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-func (a *app) sandboxCommand() *cobra.Command {
-	config := sandbox.Config{AutoSeed: true, Seed: 1}
-	var listen, balance, companies, endpoint, endpointSecret string
+// sandboxOptions are the options of sandbox.
+type sandboxOptions struct {
+	sandbox.Config
+	listen, balance, companies string
+	// endpoint is the address of an endpoint, and endpointSecret the file with its signing secret.
+	endpoint, endpointSecret string
+}
+
+func newSandboxCommand(g *global) *cobra.Command {
+	o := sandboxOptions{Config: sandbox.Config{AutoSeed: true, Seed: 1}}
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run the filing service in memory for trying things out",
@@ -42,59 +49,60 @@ importer sandbox do controls a running sandbox: it moves filings, and breaks ans
   importer sandbox do fault kind=reset after=true rate=0.05
   importer sandbox do advance all=true status=filed`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			opening, err := money.Parse(balance)
-			if err != nil {
-				return err
-			}
-			config.OpeningBalance = int64(opening)
-			if config.Companies, err = readCompanies(companies); err != nil {
-				return err
-			}
-			if config.Webhooks, err = a.sandboxEndpoint(c.Context(), endpoint, endpointSecret); err != nil {
-				return err
-			}
-			service := sandbox.New(config)
-			defer service.Close()
-			l, err := net.Listen("tcp", listen)
-			if err != nil {
-				return fmt.Errorf("listen: %w", err)
-			}
-			fmt.Fprintf(
-				a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ "+
-					"works.\n%[2]s\nPress Ctrl-C to stop it.\n", reachable(l.Addr()),
-				exportLines(fmt.Sprintf("http://%s/v1", reachable(l.Addr())), runtime.GOOS))
-			return service.Serve(c.Context(), l)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return runSandbox(c.Context(), o, g.terminal) },
 	}
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "the address to listen on")
-	c.Flags().StringVar(&balance, "balance", "10000", "the prepaid balance in dollars")
-	c.Flags().StringVar(&companies, "companies", "",
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:4010", "the address to listen on")
+	f.StringVar(&o.balance, "balance", "10000", "the prepaid balance in dollars")
+	f.StringVar(&o.companies, "companies", "",
 		"a CSV of companies on file: id, legalName, entityType, formationState")
-	c.Flags().DurationVar(&config.Latency, "latency", 20*time.Millisecond, "the time every answer takes")
-	c.Flags().DurationVar(&config.Advance, "advance", 0, "advance every filing one step this often; 0 for never")
-	c.Flags().StringVar(&endpoint, "endpoint", "", "an address that receives all events from the start")
-	c.Flags().StringVar(&endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
-	c.AddCommand(a.sandboxDoCommand())
+	f.DurationVar(&o.Latency, "latency", 20*time.Millisecond, "the time every answer takes")
+	f.DurationVar(&o.Advance, "advance", 0, "advance every filing one step this often; 0 for never")
+	f.StringVar(&o.endpoint, "endpoint", "", "an address that receives all events from the start")
+	f.StringVar(&o.endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
+	c.AddCommand(newSandboxDoCommand(g))
 	return c
 }
 
-// sandboxEndpoint returns the endpoint that a sandbox has from the start, if any.
-func (a *app) sandboxEndpoint(ctx context.Context, address, file string) ([]sandbox.Webhook, error) {
-	if (address == "") != (file == "") {
-		return nil, usage("--endpoint and --endpoint-secret-file go together")
-	}
-	if address == "" {
-		return nil, nil
-	}
-	if _, err := webAddress("--endpoint", address, receivesEvents); err != nil {
-		return nil, err
-	}
-	secret, err := a.readSecret(ctx, file)
+func runSandbox(ctx context.Context, o sandboxOptions, t *terminal) error {
+	opening, err := money.Parse(o.balance)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []sandbox.Webhook{{URL: address, Secret: secret}}, nil
+	o.OpeningBalance = int64(opening)
+	if o.companies != "" {
+		f, err := os.Open(o.companies)
+		if err != nil {
+			return fmt.Errorf("open the list of companies: %w", err)
+		}
+		defer f.Close()
+		if o.Companies, err = sandbox.ReadCompanies(f); err != nil {
+			return err
+		}
+	}
+	if (o.endpoint == "") != (o.endpointSecret == "") {
+		return usage("--endpoint and --endpoint-secret-file go together")
+	}
+	if o.endpoint != "" {
+		if _, err := webAddress("--endpoint", o.endpoint, receivesEvents); err != nil {
+			return err
+		}
+		secret, err := t.readSecret(ctx, o.endpointSecret)
+		if err != nil {
+			return err
+		}
+		o.Webhooks = []sandbox.Webhook{{URL: o.endpoint, Secret: secret}}
+	}
+	service := sandbox.New(o.Config)
+	defer service.Close()
+	l, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	address := "http://" + reachable(l.Addr())
+	t.print("The sandbox is at %s (its orders and balance). Any key that begins with sk_test_ works.\n%s\n"+
+		"Press Ctrl-C to stop it.", address, exportLines(address+"/v1", runtime.GOOS))
+	return service.Serve(ctx, l)
 }
 
 // exportLines returns the lines to paste into another terminal, so that its commands use the
@@ -108,17 +116,4 @@ func exportLines(address, system string) string {
 		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY",
 		// Each start has a separate organization.
 		"sk_test_"+strings.ToLower(rand.Text()[:8]))
-}
-
-// readCompanies reads the companies that the sandbox starts with. Without a file it returns none.
-func readCompanies(path string) ([]sandbox.Company, error) {
-	if path == "" {
-		return nil, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the list of companies: %w", err)
-	}
-	defer f.Close()
-	return sandbox.ReadCompanies(f)
 }

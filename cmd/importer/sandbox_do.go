@@ -17,7 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-func (a *app) sandboxDoCommand() *cobra.Command {
+func newSandboxDoCommand(g *global) *cobra.Command {
 	var at string
 	c := &cobra.Command{
 		Use:   "do [NAME [key=value]…]",
@@ -34,24 +34,28 @@ controls with an example of each key.`,
 				return list[sandbox.Action]{
 					columns: "CONTROL\tMEANING\tFIELDS",
 					cells:   func(c sandbox.Action) []any { return []any{c.Name, c.Help, c.Fields} },
-				}.print(a, sandbox.Actions, false)
+				}.print(g.terminal, sandbox.Actions, false)
 			}
-			if !slices.ContainsFunc(sandbox.Actions, func(a sandbox.Action) bool { return a.Name == args[0] }) {
-				return usage("the sandbox has no control %s: importer sandbox do lists them", args[0])
-			}
-			body, err := actionBody(args[1:])
-			if err != nil {
-				return err
-			}
-			answer, err := askSandbox(c.Context(), at, args[0], body)
-			if err == nil {
-				fmt.Fprintf(a.out, "%s\n", answer)
-			}
-			return err
+			return runSandboxDo(c.Context(), g.terminal, at, args[0], args[1:])
 		},
 	}
 	c.Flags().StringVar(&at, "at", "http://127.0.0.1:4010", "the address of the sandbox")
 	return c
+}
+
+func runSandboxDo(ctx context.Context, t *terminal, at, name string, pairs []string) error {
+	if !slices.ContainsFunc(sandbox.Actions, func(a sandbox.Action) bool { return a.Name == name }) {
+		return usage("the sandbox has no control %s: importer sandbox do lists them", name)
+	}
+	body, err := actionBody(pairs)
+	if err != nil {
+		return err
+	}
+	answer, err := askSandbox(ctx, at, name, body)
+	if err == nil {
+		t.print("%s", answer)
+	}
+	return err
 }
 
 // actionBody parses key=value pairs into an object. A value that is JSON, such as a number or true,

@@ -302,7 +302,7 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 
 // await waits until every claim about the records holds.
 func (s *service) await(ts *testscript.TestScript, claims []string) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(time.Millisecond) {
 		books, held := s.Books(), 0
 		var last string
 		for _, claim := range claims {
@@ -317,7 +317,7 @@ func (s *service) await(ts *testscript.TestScript, claims []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("waited %s for the sandbox's books: %s", patience, last)
+			ts.Fatalf("waited %s for the sandbox's books: %s", testTimeout, last)
 		}
 	}
 }

@@ -10,104 +10,70 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-func (a *app) scheduleListCommand() *cobra.Command {
-	return a.listCommand("schedule list", "List the schedules with their next and last runs", "No schedules yet",
-		"schedule", a.listSchedules)
-}
-
-func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-	all, err := l.Schedules().List(ctx)
-	if err != nil {
-		return err
-	}
-	files := make(map[string]string)
-	var items []schedule.Summary
-	for _, s := range all {
-		summary, err := schedule.New(schedule.Config{Ledger: l}).Summary(ctx, s)
-		if err != nil {
-			return err
-		}
-		files[s.Name], items = s.File, append(items, summary)
-	}
-	err = list[schedule.Summary]{
-		empty:   "No schedules yet. To add one: importer schedule add NAME --roster FILE",
-		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
-		cells: func(s schedule.Summary) []any {
-			return []any{s.Name, files[s.Name], s.Schedule, s.When(), cmp.Or(s.LastText(), "-"), cmp.Or(s.Batch, "-")}
-		},
-	}.print(a, items, asJSON)
-	if err != nil || asJSON {
-		return err
-	}
-	problems, err := schedule.New(schedule.Config{Ledger: l}).Problems(ctx)
-	for _, p := range problems {
-		a.say("%s: %s", p.Schedule, a.paint.red(p.Text))
-	}
-	return err
-}
-
-func (a *app) scheduleShowCommand() *cobra.Command {
+func newScheduleShowCommand(g *global) *cobra.Command {
 	var asCSV bool
-	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, past runs, plan, and due dates",
-		"  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
-				if asCSV {
-					due, rest, err := dueDates(ctx, scheduler, s)
-					if err != nil {
-						return err
-					}
-					return season.WriteCSV(a.out, append(due, rest...))
-				}
-				if err := a.showSchedule(ctx, l, scheduler, s); err != nil {
-					return err
-				}
-				return a.showDueDates(ctx, scheduler, s)
-			})
-		})
-	c.Long = `show prints a schedule with the due dates of its companies in the next 12 months. A
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a schedule: its next runs, past runs, plan, and due dates",
+		Long: `show prints a schedule with the due dates of its companies in the next 12 months. A
 date that is not verified or that lacks a fact is an estimate, shown as "about".
 
 --csv prints every due date with the rule, its source, and how certain it is, then the
-companies without a due date in that time, with the reason.`
+companies without a due date in that time, with the reason.`,
+		Example: "  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
+		Args:    oneSchedule,
+		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
+			return runScheduleShow(ctx, g.terminal, l, s, asCSV)
+		}),
+	}
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the due dates as a CSV with all details")
 	return c
 }
 
-// dueDates lists the due dates in the company list of a schedule in the next 12 months, and the
-// companies without a due date in that time.
-func dueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) (due, rest []season.Entry,
-	err error) {
-	list, err := scheduler.LoadCompanyList(ctx, s)
-	if err != nil {
-		return nil, nil, err
+func runScheduleShow(ctx context.Context, t *terminal, l openLedger, s ledger.Schedule, asCSV bool) error {
+	scheduler, _ := newScheduler(l)
+	var due, rest []season.Entry
+	companies, unread := scheduler.LoadCompanyList(ctx, s)
+	if unread == nil {
+		today := season.DateOf(time.Now())
+		due, rest = companies.Calendar(today, today.AddMonths(12).AddDays(-1))
 	}
-	today := season.DateOf(time.Now())
-	due, rest = list.Calendar(today, today.AddMonths(12).AddDays(-1))
-	return due, rest, nil
-}
-
-// shownDueDates is the number of due dates that are printed. --csv has all.
-const shownDueDates = 20
-
-func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) error {
-	due, rest, err := dueDates(ctx, scheduler, s)
-	// The error is shown instead of the next run.
-	if errors.Is(err, schedule.ErrCompanyList) {
-		return nil
+	if asCSV {
+		if unread != nil {
+			return unread
+		}
+		return season.WriteCSV(t.out, append(due, rest...))
 	}
-	if err != nil {
+	if err := printSchedule(ctx, t, l.Ledger, scheduler, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "\nDue in the next 12 months: %s\n", count(len(due), "report"))
-	table := newTable(a.out)
+	switch {
+	// The error is shown instead of the next run.
+	case errors.Is(unread, schedule.ErrCompanyList):
+		return nil
+	case unread != nil:
+		return unread
+	}
+	return printDueDates(t, s, due, rest)
+}
+
+// shownRuns and shownDueDates are the numbers of past runs and due dates that are printed. --csv has
+// all due dates.
+const (
+	shownRuns     = 20
+	shownDueDates = 20
+)
+
+// printDueDates prints the due dates of the next 12 months, and counts the companies without one.
+func printDueDates(t *terminal, s ledger.Schedule, due, rest []season.Entry) error {
+	t.print("\nDue in the next 12 months: %s", count(len(due), "report"))
+	table := newTable(t.out)
 	for _, e := range due[:min(len(due), shownDueDates)] {
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", e.Due.When(), e.Row.Facts.State,
 			cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, e.Due.What, e.Due.Price())
@@ -116,25 +82,22 @@ func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s
 		return err
 	}
 	if more := len(due) - shownDueDates; more > 0 {
-		fmt.Fprintf(a.out, "  … and %d more\n", more)
+		t.print("  … and %d more", more)
 	}
 	if len(rest) > 0 {
-		fmt.Fprintf(a.out, "Nothing due in that time: %s. The reasons: importer schedule show %s --csv\n",
+		t.print("Nothing due in that time: %s. The reasons: importer schedule show %s --csv",
 			countOf(len(rest), "company", "companies"), s.Name)
 	}
 	return nil
 }
 
-// shownRuns is the number of runs that are printed.
-const shownRuns = 20
-
-func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
+func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler *schedule.Scheduler,
 	s ledger.Schedule) error {
 	o, err := schedule.DecodeOptions(s)
 	if err != nil {
 		return err
 	}
-	table := newTable(a.out)
+	table := newTable(t.out)
 	fmt.Fprintf(table, "schedule\t%s\n", s.Name)
 	fmt.Fprintf(table, "runs\t%s\n", o.Words())
 	var reads []string
@@ -150,59 +113,52 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	if s.Approval {
 		fmt.Fprintf(table, "approval\teach run waits for: importer approve BATCH\n")
 	}
-	next, err := schedule.New(schedule.Config{Ledger: l}).Upcoming(ctx, s, 3)
+	next, err := scheduler.Upcoming(ctx, s, 3)
 	switch {
 	case s.Paused:
-		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused; to resume it: importer schedule resume "+s.Name))
+		fmt.Fprintf(table, "next\t%s\n", t.yellow("paused; to resume it: importer schedule resume "+s.Name))
+		next = nil
 	case errors.Is(err, schedule.ErrCompanyList):
-		fmt.Fprintf(table, "next\t%s\n", a.paint.red(err.Error()))
+		fmt.Fprintf(table, "next\t%s\n", t.red(err.Error()))
 	case err != nil:
 		return err
 	case len(next) == 0:
 		fmt.Fprintf(table, "next\tnever: no filing is due\n")
 	}
 	for i, f := range next {
-		if s.Paused {
-			break
-		}
 		fmt.Fprintf(table, "%s\t%s\n", []string{"next", "", ""}[i], f.At.Format("Mon 2006-01-02 15:04 MST"))
-	}
-	runs, err := l.Schedules().ListRuns(ctx, s.Name)
-	if err != nil {
-		return err
 	}
 	fmt.Fprintf(table, "list\t%s, since %s\n", s.File, localTime(s.Changed))
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if err := a.showRuns(ctx, l, runs); err != nil {
+	if err := printRuns(ctx, t, l, s.Name); err != nil || len(next) == 0 {
 		return err
-	}
-	if len(next) == 0 || s.Paused {
-		return nil
 	}
 	plan, err := scheduler.NextPlan(ctx, s)
 	if err != nil || plan == nil {
 		return err
 	}
 	if problem := plan.Problem(); problem != "" {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint.red(problem))
+		t.print("\n%s", t.red(problem))
 	}
-	fmt.Fprintf(a.out, "\nPlan of the next run as of today:\n%s", indent(plan.Text()))
+	t.print("\nPlan of the next run as of today:\n%s", indent(plan.Text()))
 	return nil
 }
 
-func (a *app) showRuns(ctx context.Context, l *ledger.Ledger, runs []ledger.Run) error {
-	if len(runs) == 0 {
-		return nil
+// printRuns prints the past runs of a schedule.
+func printRuns(ctx context.Context, t *terminal, l *ledger.Ledger, name string) error {
+	runs, err := l.Schedules().ListRuns(ctx, name)
+	if err != nil || len(runs) == 0 {
+		return err
 	}
-	fmt.Fprintln(a.out, "\nPast runs:")
+	t.print("\nPast runs:")
 	for i, f := range runs {
 		if i == shownRuns {
-			fmt.Fprintf(a.out, "  … and %d earlier runs\n", len(runs)-i)
+			t.print("  … and %d earlier runs", len(runs)-i)
 			break
 		}
-		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, localTime(f.Due), f.State)
+		batch := ""
 		if f.Batch != "" {
 			b, err := l.Batch(ctx, f.Batch)
 			if err != nil {
@@ -212,23 +168,23 @@ func (a *app) showRuns(ctx context.Context, l *ledger.Ledger, runs []ledger.Run)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "  batch %s: %s", f.Batch, report.BatchState(b, counts))
+			batch = fmt.Sprintf("  batch %s: %s", f.Batch, report.BatchState(b, counts))
 		}
-		fmt.Fprintln(a.out)
+		t.print("%s  due %s  %s%s", f.ID, localTime(f.Due), f.State, batch)
 		if f.Note != "" {
-			fmt.Fprintf(a.out, "  %s\n", f.Note)
+			t.print("  %s", f.Note)
 		}
 		plan, err := schedule.DecodePlan(f)
 		if err != nil {
 			return err
 		}
 		if plan != nil {
-			fmt.Fprint(a.out, indent(plan.Text()))
+			t.print("%s", indent(plan.Text()))
 		}
 	}
 	return nil
 }
 
 func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
 }

@@ -21,15 +21,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
-func (a *app) serveCommand() *cobra.Command {
-	var s server
-	var public, proxies string
+// serveOptions are the options of serve.
+type serveOptions struct {
+	listen          string
+	tlsCert, tlsKey string
+	publicURL       string
+	trustProxy      string
+	noBrowser       bool
+	// maxUpload is in MiB.
+	maxUpload int64
+
+	// public and proxies are parsed from publicURL and trustProxy. public is nil without the flag.
+	public  *url.URL
+	proxies network.Proxies
+}
+
+func newServeCommand(g *global) *cobra.Command {
+	var o serveOptions
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the page and receive the filing service's events",
@@ -61,41 +74,55 @@ it a certificate. GET /healthz answers 200 while it runs.`,
   importer webhooks create --url https://filings.example.com` + webhook.Path,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if (s.cert == "") != (s.key == "") {
-				return usage("--tls-cert and --tls-key go together")
-			}
-			var err error
-			if s.public, err = parsePublicURL(public); err != nil {
+			if err := o.parse(); err != nil {
 				return err
 			}
-			if s.proxies, err = network.ParseProxies(proxies); err != nil {
-				return usage("--trust-proxy: %w", err)
-			}
-			if s.maxUpload < 1 {
-				return usage("--max-upload must be at least 1 MiB")
-			}
-			log, err := a.logger(slog.LevelInfo)
+			log, err := g.logger(slog.LevelInfo)
 			if err != nil {
 				return err
 			}
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
-			if s.public != nil && !s.proxies.Any() {
+			if o.public != nil && !o.proxies.Any() {
 				log.Warn("all clients behind the proxy share one address in logs and sessions; set --trust-proxy")
 			}
-			return a.servePages(c.Context(), s, log)
+			return runServe(c.Context(), o, g, log)
 		},
 	}
-	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")
-	c.Flags().StringVar(&s.cert, "tls-cert", "", "a PEM file with the certificate and its chain")
-	c.Flags().StringVar(&s.key, "tls-key", "", "a PEM file with the certificate's key")
-	c.Flags().StringVar(&public, "public-url", "",
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "the address to listen on")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "a PEM file with the certificate and its chain")
+	f.StringVar(&o.tlsKey, "tls-key", "", "a PEM file with the certificate's key")
+	f.StringVar(&o.publicURL, "public-url", "",
 		"the address of the page if it is behind a proxy, such as https://filings.example.com")
-	c.Flags().StringVar(&proxies, "trust-proxy", "",
+	f.StringVar(&o.trustProxy, "trust-proxy", "",
 		"the addresses of proxies whose X-Forwarded-For is trusted: 127.0.0.1,10.42.0.0/16")
-	c.Flags().BoolVar(&s.noBrowser, "no-browser", false, "do not open the browser")
-	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest upload in MiB")
+	f.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
+	f.Int64Var(&o.maxUpload, "max-upload", 64, "the largest upload in MiB")
 	return c
+}
+
+// parse checks the options.
+func (o *serveOptions) parse() (err error) {
+	if (o.tlsCert == "") != (o.tlsKey == "") {
+		return usage("--tls-cert and --tls-key go together")
+	}
+	if o.publicURL != "" {
+		const what = "an address such as https://filings.example.com, without a path"
+		if o.public, err = webAddress("--public-url", o.publicURL, what); err != nil {
+			return err
+		}
+		if strings.Trim(o.public.Path, "/") != "" || o.public.RawQuery != "" {
+			return usage("--public-url must be %s", what)
+		}
+	}
+	if o.proxies, err = network.ParseProxies(o.trustProxy); err != nil {
+		return usage("--trust-proxy: %w", err)
+	}
+	if o.maxUpload < 1 {
+		return usage("--max-upload must be at least 1 MiB")
+	}
+	return nil
 }
 
 // The number of spreadsheets that the page reads at the same time, and of requests that wait for
@@ -105,68 +132,37 @@ const (
 	readersWaiting = 8
 )
 
-// parsePublicURL parses --public-url.
-func parsePublicURL(text string) (*url.URL, error) {
-	if text == "" {
-		return nil, nil
-	}
-	u, err := webAddress("--public-url", text, publicURL)
-	if err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
-		err = usage("--public-url must be %s", publicURL)
-	}
-	return u, err
-}
-
-const publicURL = "an address such as https://filings.example.com, without a path"
-
-// server has the options of serve.
-type server struct {
-	env       config.Environment
-	listen    string
-	cert, key string
-	public    *url.URL
-	proxies   network.Proxies
-	// maxUpload is in MiB.
-	maxUpload int64
-	noBrowser bool
-
-	// app is this program, if the page may set it up.
-	app *app
-}
-
 // shutdownTimeout is the time that requests have to finish.
 const shutdownTimeout = 10 * time.Second
 
-// servePages serves the page until ctx ends. After a setup on the page it starts again, behind the
-// same address.
-func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error {
-	if _, err := a.environment(); err != nil {
+// runServe serves the page until ctx ends. After a setup on the page it starts again, behind the same
+// address.
+func runServe(ctx context.Context, o serveOptions, g *global, log *slog.Logger) error {
+	if _, err := g.environment(); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.listen)
+	listener, err := net.Listen("tcp", o.listen)
 	// Another program listens at the address, perhaps another instance of this one.
-	if err != nil && a.clicked {
+	if err != nil && g.clicked {
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer listener.Close()
-	f, err := s.openFront(listener, log)
+	f, err := openFront(o, listener, log)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	s.app = a
 	for again := true; again && err == nil; {
-		err = a.withAnyLedger(ctx, func(l *ledger.Ledger) error {
-			s.env = *a.env
-			quiet, err := s.env.SendNotifications(ctx, l, log)
+		err = withAnyLedger(ctx, g, func(l openLedger) error {
+			quiet, err := l.env.SendNotifications(ctx, l.Ledger, log)
 			if err != nil {
 				return err
 			}
 			defer quiet()
-			again, err = a.serveOn(ctx, l, s, f, log)
+			again, err = f.serve(ctx, o, g, l, log)
 			return err
 		})
 	}
@@ -209,12 +205,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // openFront begins to accept requests. They wait for the first page.
-func (s server) openFront(listener net.Listener, log *slog.Logger) (*front, error) {
-	scheme, certificates, err := s.certificates()
-	if err != nil {
-		return nil, err
-	}
-	f := &front{scheme: scheme, addr: listener.Addr(), ended: make(chan error, 1), again: make(chan struct{}, 1)}
+func openFront(o serveOptions, listener net.Listener, log *slog.Logger) (*front, error) {
+	f := &front{scheme: "http", addr: listener.Addr(), ended: make(chan error, 1), again: make(chan struct{}, 1)}
 	f.active.Lock()
 	f.gate.Lock()
 	f.Server = http.Server{
@@ -227,34 +219,34 @@ func (s server) openFront(listener net.Listener, log *slog.Logger) (*front, erro
 		MaxHeaderBytes: 64 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	if certificates != nil {
-		f.TLSConfig = network.NewTLS()
-		f.TLSConfig.Certificates = certificates
+	if o.tlsCert == "" {
+		go func() { f.ended <- f.Serve(listener) }()
+		return f, nil
 	}
-	go func() {
-		if certificates != nil {
-			f.ended <- f.ServeTLS(listener, "", "")
-		} else {
-			f.ended <- f.Serve(listener)
-		}
-	}()
+	pair, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate: %w", err)
+	}
+	f.scheme, f.TLSConfig = "https", network.NewTLS()
+	f.TLSConfig.Certificates = []tls.Certificate{pair}
+	go func() { f.ended <- f.ServeTLS(listener, "", "") }()
 	return f, nil
 }
 
-// serveOn serves the page until ctx ends, or until a restart is requested. Events are applied until
+// serve serves the page until ctx ends, or until a restart is requested. Events are applied until
 // after the last request, and orders in flight are finished.
-func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (again bool,
+func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedger, log *slog.Logger) (again bool,
 	err error) {
-	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
+	secrets := webhook.Secrets(l.Endpoints(), l.env.WebhookSecrets)
 	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
-	p, err := openPage(ctx, l, s, f, log)
+	p, err := openPage(ctx, o, g, l, f, log)
 	if err != nil {
 		return false, err
 	}
 	// Live pages would never end.
 	f.RegisterOnShutdown(p.site.Close)
 	if f.starts++; f.starts == 1 {
-		invited, err := a.welcome(ctx, p, f.scheme, f.addr, secrets)
+		invited, err := welcome(ctx, g, p, secrets)
 		if err != nil {
 			return false, errors.Join(err, p.close())
 		}
@@ -264,7 +256,7 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 			}
 		}()
 	} else {
-		log.Info("started again", "service", s.env.BaseURL)
+		log.Info("started again", "service", l.env.BaseURL)
 	}
 	f.page = p.handler(events)
 	f.asked.Store(false)
@@ -303,27 +295,16 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front,
 	return again, errors.Join(err, p.close())
 }
 
-// certificates reads the certificate of serve, if any.
-func (s server) certificates() (scheme string, all []tls.Certificate, err error) {
-	if s.cert == "" {
-		return "http", nil, nil
-	}
-	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-	if err != nil {
-		return "", nil, fmt.Errorf("read the certificate: %w", err)
-	}
-	return "https", []tls.Certificate{pair}, nil
-}
-
 // welcome prints how to sign in, and opens the browser on a desktop.
-func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr,
+func welcome(ctx context.Context, g *global, p *page,
 	secrets func(context.Context) ([]string, error)) (invitation, error) {
-	invited, err := p.invite(ctx, scheme, addr, a.terminal(a.out))
+	t := g.terminal
+	invited, err := p.invite(ctx, isTerminal(t.out))
 	if err != nil {
 		return invitation{}, err
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, addr, secrets), invited.text)
-	if p.noBrowser || invited.page == "" || !a.onDesktop() || !a.clicked && !a.terminal(a.out) {
+	t.print("%s\n%s", greeting(ctx, p.front.scheme, p.front.addr, secrets), invited.text)
+	if p.opts.noBrowser || invited.page == "" || !isDesktop(g.getenv) || !g.clicked && !isTerminal(t.out) {
 		return invited, nil
 	}
 	open := openCommand(runtime.GOOS, cmp.Or(invited.link, invited.page))
@@ -333,7 +314,7 @@ func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr
 	}
 	// Do not block, because the page must serve the browser.
 	go func() { _ = open.Wait() }()
-	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
+	t.print("The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
 	return invited, nil
 }
 

@@ -41,9 +41,9 @@ func deliver(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	body := os.Expand(ts.ReadFile(args[2]), ts.Getenv)
-	client := http.Client{Timeout: patience}
+	client := http.Client{Timeout: testTimeout}
 	defer client.CloseIdleConnections()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		r, err := http.NewRequest(http.MethodPost, args[1], strings.NewReader(body))
 		ts.Check(err)
 		r.Header.Set("Content-Type", "application/json")
@@ -104,7 +104,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	}
 	defer l.Close()
 	out, in := io.Pipe()
-	a := newApp(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
+	g := newGlobal(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
 	env, err := config.Read(func(name string) string {
 		return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name]
 	})
@@ -116,19 +116,19 @@ func TestServesUnderItsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	s := server{env: env, maxUpload: 1}
+	o := serveOptions{maxUpload: 1}
 	var roots *x509.CertPool
-	s.cert, s.key, roots = certificate(t)
+	o.tlsCert, o.tlsKey, roots = certificate(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
 	log := slog.New(slog.DiscardHandler)
-	f, err := s.openFront(listener, log)
+	f, err := openFront(o, listener, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		_, err := a.serveOn(ctx, l, s, f, log)
+		_, err := f.serve(ctx, o, g, openLedger{l, env}, log)
 		ended <- err
 	}()
 	said, err := bufio.NewReader(out).ReadString('\n')
@@ -136,7 +136,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`https://[0-9.:]+`).FindString(said)
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: testTimeout}
 	defer client.CloseIdleConnections()
 	answer, err := client.Get(address + "/healthz")
 	if err != nil || answer.StatusCode != http.StatusOK {

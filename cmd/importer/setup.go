@@ -4,95 +4,225 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 	"github.com/bulkfiling/bulkfiling/internal/web"
 )
 
-// checkTimeout is the time that the filing service has to answer for a key.
-const checkTimeout = 20 * time.Second
-
-// nextLinkLife is the validity of the link that takes a browser to the next start. The link is used
-// at once.
-const nextLinkLife = 5 * time.Minute
-
-// setup lets the page set up the filing service. It returns nil unless only this machine can reach
-// the page, because elsewhere the deployment decides. It also returns nil if the environment has a
-// key, because that key would override the stored one.
-func (p *page) setup() *web.Setup {
-	if !p.local || p.app == nil || p.env.ByEnvironment("FILING_API_KEY") {
-		return nil
-	}
-	s := &web.Setup{
-		Service: p.env.BaseURL,
-		File:    config.SettingsPath(p.app.getenv),
-		Check:   p.checkService,
-		Save:    p.saveService,
-	}
-	if p.why != nil {
-		s.Service = ""
-	}
-	if p.env.ByEnvironment("FILING_BASE_URL") {
-		s.Address = p.env.BaseURL
-	}
-	return s
+// setupOptions are the options of setup.
+type setupOptions struct {
+	address, keyFile  string
+	stdin, check, yes bool
 }
 
-func enteredService(s web.FilingService) config.Service {
-	return config.Service{BaseURL: s.Address, Key: secret.New(s.Key), Live: s.Live()}
+func newSetupCommand(g *global) *cobra.Command {
+	var o setupOptions
+	c := &cobra.Command{
+		Use:   "setup",
+		Short: "Set up the filing service: its address and the API key",
+		Long: `setup asks for the address of the filing service and for the API key, which it does not
+show. It asks the filing service whose key it is, shows the organization and whether orders
+are real, and writes the settings file, which only you can read. Every command and the
+page read that file; variables of the environment win over it.
+
+Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
+file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FILE. With
+--key-file, the settings file has the name of the file instead of the key. A live key
+needs --live.
+
+--check changes nothing. It lists every setting that is in force and its source, never
+a secret, asks the filing service whose key it is, and sends a test notification to
+each target of FILING_NOTIFY.`,
+		Example: `  importer setup
+  importer setup --check
+  importer setup --address api.example.com --stdin < key.txt`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.check {
+				return runSetupCheck(c.Context(), g)
+			}
+			return runSetup(c.Context(), o, g)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.address, "address", "", "the address of the filing service")
+	f.StringVar(&o.keyFile, "key-file", "", "a file with the API key, read at each start")
+	f.BoolVar(&o.stdin, "stdin", false, "read the API key from stdin")
+	f.BoolVar(&o.check, "check", false, "show the settings in force and their sources; change nothing")
+	addYesFlag(c, &o.yes, "do not ask before another filing service is replaced")
+	c.MarkFlagsMutuallyExclusive("key-file", "stdin")
+	for _, entered := range []string{"address", "key-file", "stdin", "yes"} {
+		c.MarkFlagsMutuallyExclusive("check", entered)
+	}
+	return c
 }
 
-// checkService asks the filing service for the organization of the key.
-func (p *page) checkService(ctx context.Context, s web.FilingService) (web.FilingAccount, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	o, err := p.env.With(enteredService(s)).CheckService(ctx)
+// runSetup asks for the filing service, checks it and saves it.
+func runSetup(ctx context.Context, o setupOptions, g *global) error {
+	path := config.SettingsPath(g.getenv)
+	if path == "" {
+		return errors.New("there is no home folder for the settings file: set HOME, or set FILING_BASE_URL and " +
+			"FILING_API_KEY instead")
+	}
+	saved, err := config.SavedService(g.getenv)
 	if err != nil {
-		return web.FilingAccount{}, err
+		return err
 	}
-	return web.FilingAccount{Organization: o.Label(), Live: s.Live()}, nil
-}
-
-// saveService stores the filing service and starts again with it.
-func (p *page) saveService(ctx context.Context, by string, s web.FilingService) (string, error) {
-	path := config.SettingsPath(p.app.getenv)
-	env, err := p.app.environment()
+	service, err := enterService(ctx, o, g, saved)
 	if err != nil {
-		return "", err
+		return err
+	}
+	if err := service.ReadKey(); err != nil {
+		return err
+	}
+	service.Live = service.IsLive()
+	env, err := config.ReadFor(g.getenv, service)
+	if err != nil {
+		return err
+	}
+	env.Ledger = g.ledgerName
+	account, err := accountText(ctx, env)
+	if err != nil {
+		return err
+	}
+	g.terminal.say("The filing service accepts the key: %s.", account)
+	if err := confirmService(ctx, o, g, saved, service); err != nil {
+		return err
 	}
 	// Choose the ledger first, because this finds the decisions that a person has to make before
 	// anything is stored.
-	env = env.With(enteredService(s))
-	next, err := p.nextLink(ctx, &env, by)
-	if err != nil {
-		return "", err
-	}
-	if err := config.SaveService(path, enteredService(s)); err != nil {
-		return "", err
-	}
-	p.front.startAgain()
-	return next, nil
-}
-
-// nextLink returns the path that the browser opens after the next start. It is the home page, or a
-// one-time link if the ledger changes. Only the owner of this computer gets a link.
-func (p *page) nextLink(ctx context.Context, env *config.Environment, by string) (string, error) {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if _, err := p.app.chooseLedger(asking, env); err != nil {
-		return "", err
+	if _, err := chooseLedger(asking, &env); err != nil {
+		return fmt.Errorf("%w. Nothing was saved", err)
 	}
-	if env.DatabaseURL == p.env.DatabaseURL && env.LedgerDir() == p.env.LedgerDir() ||
-		!strings.EqualFold(by, currentUser()) {
-		return "/", nil
+	if err := config.SaveService(path, service); err != nil {
+		return err
 	}
-	l, err := env.OpenLedger(ctx)
+	g.terminal.print("Saved in %s.", path)
+	g.terminal.say("Next: importer check FILE, or importer serve for the page.")
+	return nil
+}
+
+// checkTimeout is the time that the filing service has to answer for a key.
+const checkTimeout = 20 * time.Second
+
+// accountText asks the filing service for the organization of the key, and describes it.
+func accountText(ctx context.Context, env config.Environment) (string, error) {
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	organization, err := env.CheckService(asking)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
-		return "", err
+		return "", errors.New(strings.TrimSuffix(web.SetupProblem(err), "."))
 	}
-	next, err := ownerLink(ctx, l, "by the setup", nextLinkLife)
-	return cmp.Or(next, "/"), errors.Join(err, l.Close())
+	meaning := "test: orders are not real"
+	if env.Mode() == "live" {
+		meaning = "live: orders are real filings and cost real money"
+	}
+	return cmp.Or(legible(organization.Label()), "its organization is not reported") + " (" + meaning + ")", nil
+}
+
+// enterService collects the address and the source of the key: flags first, then the environment,
+// then the person at the terminal, or the saved address if there is none.
+func enterService(ctx context.Context, o setupOptions, g *global, saved config.Service) (config.Service, error) {
+	env := func(name string) string { return strings.TrimSpace(g.getenv(name)) }
+	service := config.Service{BaseURL: cmp.Or(o.address, env("FILING_BASE_URL")), KeyFile: o.keyFile}
+	switch {
+	case o.keyFile != "":
+	case o.stdin:
+		key, err := g.terminal.readSecret(ctx, "-")
+		if err != nil {
+			return service, err
+		}
+		service.Key = secret.New(key)
+	case env("FILING_API_KEY") != "":
+		service.Key = secret.New(env("FILING_API_KEY"))
+	default:
+		service.KeyFile = env("FILING_API_KEY_FILE")
+	}
+	if isTerminal(g.terminal.in) {
+		return askForService(ctx, g.terminal, service, saved)
+	}
+	service.BaseURL = filingapi.CompleteAddress(cmp.Or(service.BaseURL, saved.BaseURL))
+	switch {
+	case service.BaseURL == "":
+		return service, errors.New("there is no address of the filing service, and stdin is not a terminal to ask at: " +
+			"use --address, or set FILING_BASE_URL")
+	case !service.HasKey():
+		return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin " +
+			"or --key-file FILE, or set FILING_API_KEY")
+	}
+	return service, nil
+}
+
+// askForService asks for the missing values. A saved key belongs to its address, so it can be kept
+// only with that address.
+func askForService(ctx context.Context, t *terminal, service, saved config.Service) (config.Service, error) {
+	if service.BaseURL == "" {
+		question := "Address of the filing service: "
+		if saved.BaseURL != "" {
+			question = fmt.Sprintf("Address of the filing service [%s]: ", saved.BaseURL)
+		}
+		typed, err := t.askLine(ctx, question, false)
+		if err != nil {
+			return service, err
+		}
+		service.BaseURL = cmp.Or(strings.TrimSpace(typed), saved.BaseURL)
+	}
+	if service.BaseURL = filingapi.CompleteAddress(service.BaseURL); service.BaseURL == "" {
+		return service, errors.New("no address was entered; nothing was saved")
+	}
+	if service.HasKey() {
+		return service, nil
+	}
+	keep := saved.HasKey() && saved.BaseURL == service.BaseURL
+	question := "API key (hidden): "
+	if keep {
+		question = "API key (hidden; Enter keeps the saved key): "
+	}
+	key, err := t.askLine(ctx, question, true)
+	key = strings.TrimSpace(key)
+	switch {
+	case err != nil:
+		return service, err
+	case key != "":
+		service.Key = secret.New(key)
+	case keep:
+		service.Key, service.KeyFile = saved.Key, saved.KeyFile
+	default:
+		return service, errors.New("no API key was entered; nothing was saved")
+	}
+	return service, nil
+}
+
+// confirmService asks before real money can be spent, and before another filing service is
+// replaced.
+func confirmService(ctx context.Context, o setupOptions, g *global, saved, service config.Service) error {
+	question, refusal := "", ""
+	switch {
+	case service.Live && !g.live:
+		question = "Allow real orders with this live key?"
+		refusal = "this is a live key: orders are real filings and cost real money. Nothing was saved. Add --live to " +
+			"allow it"
+	case saved.BaseURL != "" && saved.BaseURL != service.BaseURL && !o.yes:
+		question = "Replace the filing service " + saved.BaseURL + "?"
+		refusal = "the settings file has another filing service, " + saved.BaseURL + ". Nothing was saved. Add --yes to " +
+			"replace it"
+	default:
+		return nil
+	}
+	if !isTerminal(g.terminal.in) {
+		return errors.New(refusal)
+	}
+	return g.terminal.ask(ctx, false, question, "Nothing was saved.")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,62 +9,35 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
-// sheetFlags are the options for reading a spreadsheet.
-type sheetFlags struct {
-	product, state, year, user, sheet, again string
-	columns                                  map[string]string
-	header                                   importer.HeaderRow
-	visible                                  bool
-	exclude, include                         []string
-}
-
-func (f *sheetFlags) register(c *cobra.Command) {
-	f.registerReading(c, "the filing year of rows without one")
-	c.Flags().BoolVar(&f.visible, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
-	c.Flags().StringArrayVar(&f.exclude, "exclude", nil,
+// addSheetFlags adds the options for reading a spreadsheet.
+func addSheetFlags(c *cobra.Command, o *importer.Options) {
+	addReadingFlags(c, o, "the filing year of rows without one")
+	f := c.Flags()
+	f.BoolVar(&o.VisibleOnly, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
+	f.StringArrayVar(&o.Exclude, "exclude", nil,
 		`leave out the rows with a text in a column: --exclude "Status=Void"; a * at the end stands for any ending`)
-	c.Flags().StringArrayVar(&f.include, "include", nil,
+	f.StringArrayVar(&o.Include, "include", nil,
 		`file rows in spite of a text that speaks against it: --include "Status=Void"`)
-	c.Flags().StringVar(&f.again, "again", "",
+	f.StringVar(&o.Again, "again", "",
 		`order again what was ordered before; the reason is recorded: --again="why"`)
-	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
+	f.Lookup("again").NoOptDefVal = "no reason given"
 }
 
-// registerReading adds the flags that a schedule also has.
-func (f *sheetFlags) registerReading(c *cobra.Command, yearUsage string) {
+// addReadingFlags adds the options for reading that a schedule also has.
+func addReadingFlags(c *cobra.Command, o *importer.Options, yearUsage string) {
 	names := make([]string, len(filing.Products))
 	for i, p := range filing.Products {
 		names[i] = string(p)
 	}
-	c.Flags().StringVar(&f.product, "product", "",
+	f := c.Flags()
+	f.StringVar((*string)(&o.Product), "product", "",
 		"the product: "+strings.Join(names, ", ")+" (default: detected from the columns)")
-	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
-	c.Flags().StringVar(&f.year, "filing-year", "", yearUsage)
-	c.Flags().StringVar(&f.user, "user", "", "the user of rows without one: an ID (user_…) or an email address")
-	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet of the workbook to read")
-	c.Flags().StringToStringVar(&f.columns, "map", nil,
+	f.StringVar((*string)(&o.State), "state", "", "use only the companies of this state")
+	f.StringVar(&o.FilingYear, "filing-year", "", yearUsage)
+	f.StringVar(&o.User, "user", "", "the user of rows without one: an ID (user_…) or an email address")
+	f.StringVar(&o.Sheet, "sheet", "", "the sheet of the workbook to read")
+	f.StringToStringVar(&o.Map, "map", nil,
 		`map a column: --map "Their Header=Company ID", or by letter: --map "F:F=Company ID"`)
-	c.Flags().Var(&f.header, "header-row", "the row number of the column headers, or none (default: detected)")
+	f.Var(&o.HeaderRow, "header-row", "the row number of the column headers, or none (default: detected)")
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
-
-func (f *sheetFlags) options() importer.Options {
-	return importer.Options{
-		Product:     filing.Product(f.product),
-		State:       filing.State(f.state),
-		FilingYear:  f.year,
-		User:        f.user,
-		Map:         f.columns,
-		Sheet:       f.sheet,
-		HeaderRow:   f.header,
-		VisibleOnly: f.visible,
-		Again:       f.again,
-		Exclude:     f.exclude,
-		Include:     f.include,
-		Now:         time.Now(),
-	}
-}
-
-// showColumns prints the column mapping before anything else, because a wrong mapping makes every
-// row wrong.
-func (a *app) showColumns(imp *importer.Import) { a.say("%s", imp.ColumnSummary()) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +9,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-func (a *app) submitCommand() *cobra.Command {
-	var f runFlags
+func newSubmitCommand(g *global) *cobra.Command {
+	var o runOptions
 	c := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Check a spreadsheet, show the cost, and submit it to the workers",
@@ -27,45 +26,41 @@ twice.`,
   importer submit companies.xlsx --state DE --filing-year 2027 --yes --json
   importer submit companies.xlsx --approve --yes`,
 		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.newFilingRun("submit", args[0], f)
-			if err != nil {
-				return err
-			}
-			return r.openAndRun(c.Context(), r.submit)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return runSubmit(c.Context(), o, g, args[0]) },
 	}
-	f.register(c)
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "submit without asking")
-	c.Flags().BoolVar(&f.approve, "approve", false, "wait for: importer approve BATCH")
+	addRunFlags(c, &o)
+	addYesFlag(c, &o.yes, "submit without asking")
+	c.Flags().BoolVar(&o.approve, "approve", false, "wait for: importer approve BATCH")
 	return c
 }
 
-// submit imports the file and submits its batch.
-func (r *filingRun) submit(ctx context.Context) error {
-	ending, err := r.placeBatches(ctx)
-	switch {
-	case err != nil:
-		return err
-	case ending.Reason == jobs.Finished, ending.Reason == jobs.NotApproved:
-		return r.printSubmitted(ctx)
-	}
-	return r.endUnsubmitted(ctx, ending)
-}
-
-// endUnsubmitted explains why nothing was submitted.
-func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.RunResult) error {
-	if err := r.printUnchanged(ctx); err != nil {
+// runSubmit imports the file and submits its batch.
+func runSubmit(ctx context.Context, o runOptions, g *global, path string) error {
+	r, err := newFilingRun(o, g, path)
+	if err != nil {
 		return err
 	}
-	if err := r.explainOutcome(context.WithoutCancel(ctx), ending); err != nil {
-		return err
-	}
-	if ending.Reason == jobs.Interrupted {
-		return exit(exitInterrupted)
-	}
-	r.say("%s", r.nothing())
-	return exit(exitStopped)
+	r.submits = true
+	return r.withLedger(ctx, func(ctx context.Context) error {
+		ending, err := r.placeBatches(ctx)
+		switch {
+		case err != nil:
+			return err
+		case ending.Reason == jobs.Finished, ending.Reason == jobs.NotApproved:
+			return r.printSubmitted(ctx)
+		}
+		if err := r.printUnchanged(ctx); err != nil {
+			return err
+		}
+		if err := r.explainOutcome(context.WithoutCancel(ctx), ending); err != nil {
+			return err
+		}
+		if ending.Reason == jobs.Interrupted {
+			return exit(exitInterrupted)
+		}
+		r.terminal.say("%s", r.nothingDone())
+		return exit(exitStopped)
+	})
 }
 
 // printSubmitted prints the state of the batch and who places its orders.
@@ -78,16 +73,14 @@ func (r *filingRun) printSubmitted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.flags.asJSON {
-		if err := r.printSummary(s); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, report.BatchState(b, s.Counts))
+	if !r.opts.asJSON {
+		r.terminal.print("Batch %s: %s", b.ID, report.BatchState(b, s.Counts))
+	} else if err := r.terminal.printJSON(s); err != nil {
+		return err
 	}
 	r.sayCanceled(b, s.Counts)
 	if s.Left() == 0 {
 		return nil
 	}
-	return r.sayWhoPlaces(ctx, r.ledger, b, r.path)
+	return sayWhoPlaces(ctx, r.terminal, r.ledger, b, r.path)
 }

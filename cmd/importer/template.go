@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strings"
 
@@ -12,35 +11,39 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
-func (a *app) templateCommand() *cobra.Command {
+func newTemplateCommand(g *global) *cobra.Command {
 	var output string
-	names := make([]string, 0, len(importer.Templates()))
+	var names []string
 	for _, p := range importer.Templates() {
 		names = append(names, string(p))
 	}
+	products := strings.Join(names, ", ")
 	c := &cobra.Command{
 		Use:       "template PRODUCT",
 		Short:     "Write an empty spreadsheet with drop-downs, an example, and instructions",
-		Long:      "template writes an empty workbook for one product: " + strings.Join(names, ", ") + ".",
+		Long:      "template writes an empty workbook for one product: " + products + ".",
 		Example:   "  importer template annual-report\n  importer template agent-change -o changes.xlsx",
 		ValidArgs: names,
-		Args:      one("product: " + strings.Join(names, ", ")),
+		Args:      one("product: " + products),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o := outputFile{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
-			if err := o.check(); err != nil {
-				return err
-			}
-			output := o.asked
-			if _, err := os.Stat(output); err == nil {
-				return usage("%s already exists. Name another file with -o", output)
-			}
-			if err := importer.WriteTemplate(filing.Product(args[0]), output); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.out, "%s is ready to fill in. Next: importer check %s\n", output, output)
-			return nil
+			return runTemplate(g.terminal, filing.Product(args[0]), cmp.Or(output, args[0]+".xlsx"))
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write (default PRODUCT.xlsx)")
 	return c
+}
+
+func runTemplate(t *terminal, product filing.Product, output string) error {
+	o := outputFile{asked: output, kinds: []string{".xlsx"}}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(output); err == nil {
+		return usage("%s already exists. Name another file with -o", output)
+	}
+	if err := importer.WriteTemplate(product, output); err != nil {
+		return err
+	}
+	t.print("%s is ready to fill in. Next: importer check %s", output, output)
+	return nil
 }

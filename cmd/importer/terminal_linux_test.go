@@ -67,7 +67,7 @@ func presses(ts *testscript.TestScript, neg bool, args []string) {
 		case <-s.seen:
 		case err := <-ended:
 			ts.Fatalf("it ended and never asked %s: %v\n%s", s.question, err, said.text())
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			ts.Fatalf("it never asked %s\n%s", s.question, said.text())
 		}
 		_, err = keyboard.WriteString(s.keys)
@@ -78,7 +78,7 @@ func presses(ts *testscript.TestScript, neg bool, args []string) {
 		if got := exitStatus(ts, err); got != want {
 			ts.Fatalf("exit status %d, want %d\n%s", got, want, said.text())
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		ts.Fatalf("it goes on after %s\n%s", args[2], said.text())
 	}
 	fmt.Fprint(ts.Stderr(), said.text())

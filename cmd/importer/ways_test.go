@@ -74,8 +74,8 @@ var looking = []string{"list", "show", "status", "results", "batches", "charges"
 // Every command is on a way to an order that the script walks, or is known to be on
 // none.
 func TestEveryCommandIsOnAKnownWay(t *testing.T) {
-	a := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
-	for _, path := range leaves(a.command()) {
+	a := newGlobal(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
+	for _, path := range leaves(newRootCommand(a)) {
 		words := strings.Fields(path)
 		_, harmless := notOrdering[path]
 		harmless = harmless || words[0] == "sandbox"

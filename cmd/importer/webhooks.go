@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,14 +16,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
-func (a *app) webhooksCommand() *cobra.Command {
-	return groupCommand("webhooks", "Manage the endpoints that receive events",
+func newWebhooksCommand(g *global) *cobra.Command {
+	return newGroupCommand("webhooks", "Manage the endpoints that receive events",
 		`An endpoint is an address where the filing service delivers events. Each has a
 signing secret, which the filing service shows once. The secrets are sealed in the
 ledger, where importer serve finds them. The filing service cannot
 list or delete endpoints, so this command lists the endpoints that it stored.`,
 		"  importer webhooks create --url https://filings.example.com"+webhook.Path+"\n  importer webhooks list",
-		a.webhooksCreateCommand(), a.webhooksAddCommand(), a.webhooksListCommand(), a.webhooksRemoveCommand())
+		newWebhooksCreateCommand(g), newWebhooksAddCommand(g), newWebhooksListCommand(g), newWebhooksRemoveCommand(g))
 }
 
 // endpoints stores endpoints and their signing secrets.
@@ -37,10 +34,21 @@ type endpoints interface {
 	Delete(ctx context.Context, id string) error
 }
 
-func (a *app) webhooksCreateCommand() *cobra.Command {
-	var yes bool
-	var address string
-	var types []string
+// receivesEvents describes the address of an endpoint.
+const receivesEvents = "the address that receives events, such as https://filings.example.com" + webhook.Path
+
+// newEndpointID returns an ID for an endpoint without an ID of the filing service.
+func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
+
+// webhooksCreateOptions are the options of webhooks create.
+type webhooksCreateOptions struct {
+	url        string
+	eventTypes []string
+	yes        bool
+}
+
+func newWebhooksCreateCommand(g *global) *cobra.Command {
+	var o webhooksCreateOptions
 	c := &cobra.Command{
 		Use:   "create --url URL",
 		Short: "Register an endpoint and store its signing secret",
@@ -55,82 +63,81 @@ event as well.`,
 			" --event-type filing.status_changed --yes",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := webAddress("--url", address, receivesEvents); err != nil {
+			if _, err := webAddress("--url", o.url, receivesEvents); err != nil {
 				return err
 			}
-			client, err := a.service()
+			client, err := newClient(g)
 			if err != nil {
 				return err
 			}
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, yes)
+			return withAnyLedger(c.Context(), g, func(l openLedger) error {
+				return runWebhooksCreate(c.Context(), o, g.terminal, client, l.Endpoints())
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "url", "", "the https address of the endpoint")
-	c.Flags().StringSliceVar(&types, "event-type", filing.EventTypes, "the events to deliver; repeat it for several")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().StringVar(&o.url, "url", "", "the https address of the endpoint")
+	c.Flags().StringSliceVar(&o.eventTypes, "event-type", filing.EventTypes,
+		"the events to deliver; repeat it for several")
+	addYesFlag(c, &o.yes, "do not ask")
 	return c
 }
 
-// createEndpoint registers an endpoint. The filing service shows its secret only once, so a secret
-// that could not be stored is printed.
-func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
-	types []string, yes bool) error {
-	kept, err := l.List(ctx)
+// runWebhooksCreate registers an endpoint. The filing service shows its secret only once, so a
+// secret that could not be stored is printed.
+func runWebhooksCreate(ctx context.Context, o webhooksCreateOptions, t *terminal, client *filingapi.Client,
+	stored endpoints) error {
+	known, err := stored.List(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range kept {
-		if e.URL == address {
-			a.say("%s", a.paint.yellow("Warning: "+e.ID+" is already registered for this address. Every event will "+
-				"be delivered twice."))
+	for _, e := range known {
+		if e.URL == o.url {
+			t.say("%s", t.yellow("Warning: "+e.ID+" is already registered for this address. Every event will be "+
+				"delivered twice."))
 		}
 	}
-	if _, err := l.Secrets(ctx); err != nil {
-		return fmt.Errorf(
-			"%w: this machine has a different sealing key than the other machines. Set FILING_SEAL_KEY to theirs "+
-				"first", err)
+	if _, err := stored.Secrets(ctx); err != nil {
+		return fmt.Errorf("%w: this machine has a different sealing key than the other machines. Set FILING_SEAL_KEY "+
+			"to theirs first", err)
 	}
-	if err := a.confirmChange(ctx, yes, "A new endpoint:",
-		[][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
+	t.say("A new endpoint:\n  url         %s\n  eventTypes  %s", o.url, strings.Join(o.eventTypes, ", "))
+	if err := t.ask(ctx, o.yes, "Register it?", "Nothing was changed."); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	made, err := client.CreateEndpoint(ctx, address, types)
+	made, err := client.CreateEndpoint(ctx, o.url, o.eventTypes)
 	if err != nil {
 		return changeError(
 			err, "it may have been registered, but its secret is lost, so its deliveries will be refused. Run the "+
 				"same command again to register another one, and ask the filing service to delete this one")
 	}
 	id := cmp.Or(made.ID, newEndpointID())
-	toAdd := fmt.Sprintf("importer webhooks add --id %s --url %s --secret-file FILE", id, address)
+	toAdd := fmt.Sprintf("importer webhooks add --id %s --url %s --secret-file FILE", id, o.url)
 	if made.Secret == "" {
-		fmt.Fprintf(a.out, "%s\n", made.Answer)
+		t.print("%s", made.Answer)
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but the answer above has no signing "+
 			"secret. Once you have it: %s", id, toAdd)}
 	}
-	err = l.Set(withAudit(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
+	err = stored.Set(withAudit(ctx, "webhook-create", id, o.url), ledger.Endpoint{ID: id, URL: o.url}, made.Secret)
 	if err != nil {
-		fmt.Fprintf(a.out, "%s\n", made.Answer)
+		t.print("%s", made.Answer)
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
 			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
-	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
+	t.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	// The answer has the secret, so only these of its fields are printed.
-	return json.NewEncoder(a.out).Encode(map[string]any{"id": id, "url": address, "eventTypes": types})
+	return t.printJSON(map[string]any{"id": id, "url": o.url, "eventTypes": o.eventTypes})
 }
 
-// newEndpointID returns an ID for an endpoint without an ID of the filing service.
-func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
+// webhooksAddOptions are the options of webhooks add.
+type webhooksAddOptions struct {
+	ledger.Endpoint
+	secretFile string
+	yes        bool
+}
 
-// receivesEvents describes the address of an endpoint.
-const receivesEvents = "the address that receives events, such as https://filings.example.com" + webhook.Path
-
-func (a *app) webhooksAddCommand() *cobra.Command {
-	var yes bool
-	var e ledger.Endpoint
-	var file string
+func newWebhooksAddCommand(g *global) *cobra.Command {
+	var o webhooksAddOptions
 	c := &cobra.Command{
 		Use:   "add --url URL --secret-file FILE",
 		Short: "Store the signing secret of an endpoint registered elsewhere",
@@ -141,76 +148,54 @@ if FILE is -, so that it does not show in a list of processes.`,
 			" --secret-file secret.txt --yes",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := webAddress("--url", e.URL, receivesEvents); err != nil {
+			if _, err := webAddress("--url", o.URL, receivesEvents); err != nil {
 				return err
 			}
-			if file == "" {
+			if o.secretFile == "" {
 				return usage("name a file with the secret: --secret-file FILE")
 			}
-			if file == "-" && !yes {
+			if o.secretFile == "-" && !o.yes {
 				return usage("--secret-file - needs --yes")
 			}
-			secret, err := a.readSecret(c.Context(), file)
+			secret, err := g.terminal.readSecret(c.Context(), o.secretFile)
 			if err != nil {
 				return err
 			}
-			e.ID = cmp.Or(e.ID, newEndpointID())
-			return a.withAnyLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, yes) })
+			return withAnyLedger(c.Context(), g, func(l openLedger) error {
+				return runWebhooksAdd(c.Context(), o, g.terminal, l.Endpoints(), secret)
+			})
 		},
 	}
-	c.Flags().StringVar(&e.ID, "id", "", "the filing service's ID of the endpoint (default: generated)")
-	c.Flags().StringVar(&e.URL, "url", "", "the endpoint's address")
-	c.Flags().StringVar(&file, "secret-file", "", "a file with the signing secret; - for stdin")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().StringVar(&o.ID, "id", "", "the filing service's ID of the endpoint (default: generated)")
+	c.Flags().StringVar(&o.URL, "url", "", "the endpoint's address")
+	c.Flags().StringVar(&o.secretFile, "secret-file", "", "a file with the signing secret; - for stdin")
+	addYesFlag(c, &o.yes, "do not ask")
 	return c
 }
 
-func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, yes bool) error {
-	if err := a.confirmChange(ctx, yes, "Events signed with the secret of this endpoint will be accepted:",
-		[][]string{{"id", e.ID}, {"url", e.URL}}, "Store its secret?"); err != nil {
+func runWebhooksAdd(ctx context.Context, o webhooksAddOptions, t *terminal, stored endpoints, secret string) error {
+	e := o.Endpoint
+	e.ID = cmp.Or(e.ID, newEndpointID())
+	t.say("Events signed with the secret of this endpoint will be accepted:\n  id   %s\n  url  %s", e.ID, e.URL)
+	if err := t.ask(ctx, o.yes, "Store its secret?", "Nothing was changed."); err != nil {
 		return err
 	}
-	if err := l.Set(withAudit(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
+	if err := stored.Set(withAudit(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The signing secret of %s was stored.\n", e.ID)
+	t.print("The signing secret of %s was stored.", e.ID)
 	return nil
 }
 
-// readSecret reads a secret from a file, or from stdin if the file is "-".
-func (a *app) readSecret(ctx context.Context, file string) (string, error) {
-	in, name := a.in, "stdin"
-	if file != "-" {
-		name = file
-		f, err := os.Open(file)
-		if err != nil {
-			return "", fmt.Errorf("read the secret: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	const longest = 4096
-	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, longest+1)) })
-	secret := strings.TrimSpace(string(content))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read the secret: %w", err)
-	case secret == "":
-		return "", fmt.Errorf("read the secret: %s is empty", name)
-	case len(content) > longest || strings.ContainsAny(secret, " \t\r\n"):
-		return "", fmt.Errorf("read the secret: %s has more than one word", name)
-	}
-	return secret, nil
+func newWebhooksListCommand(g *global) *cobra.Command {
+	return newListCommand(g, "webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
+		"endpoint", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+			return runWebhooksList(ctx, g.terminal, l.Endpoints(), asJSON)
+		})
 }
 
-func (a *app) webhooksListCommand() *cobra.Command {
-	return a.listCommand("webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
-		"endpoint", a.listEndpoints)
-}
-
-func (a *app) listEndpoints(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-	all, err := l.Endpoints().List(ctx)
+func runWebhooksList(ctx context.Context, t *terminal, stored endpoints, asJSON bool) error {
+	all, err := stored.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -218,10 +203,10 @@ func (a *app) listEndpoints(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
 		columns: "ENDPOINT\tSTORED\tURL",
 		cells:   func(e ledger.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
-	}.print(a, all, asJSON)
+	}.print(t, all, asJSON)
 }
 
-func (a *app) webhooksRemoveCommand() *cobra.Command {
+func newWebhooksRemoveCommand(g *global) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "remove ENDPOINT",
@@ -230,16 +215,16 @@ func (a *app) webhooksRemoveCommand() *cobra.Command {
 no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Example: "  importer webhooks remove we_17",
 		Args:    one("endpoint (importer webhooks list shows them)"),
-		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
-			return a.removeEndpoint(ctx, l.Endpoints(), args[0], yes)
+		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+			return runWebhooksRemove(ctx, g.terminal, l.Endpoints(), args[0], yes)
 		}),
 	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	addYesFlag(c, &yes, "do not ask")
 	return c
 }
 
-func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, yes bool) error {
-	all, err := l.List(ctx)
+func runWebhooksRemove(ctx context.Context, t *terminal, stored endpoints, id string, yes bool) error {
+	all, err := stored.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,14 +232,15 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, yes bo
 	if i < 0 {
 		return fmt.Errorf("there is no endpoint %s (importer webhooks list shows them)", id)
 	}
-	if err := a.confirmChange(ctx, yes, "The signing secret of this endpoint will be deleted, and its events refused:",
-		[][]string{{"id", id}, {"url", all[i].URL}}, "Delete it?"); err != nil {
+	t.say("The signing secret of this endpoint will be deleted, and its events refused:\n  id   %s\n  url  %s", id,
+		all[i].URL)
+	if err := t.ask(ctx, yes, "Delete it?", "Nothing was changed."); err != nil {
 		return err
 	}
-	if err := l.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
+	if err := stored.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to "+
-		"delete the endpoint.\n", id)
+	t.print("The signing secret of %s was deleted. The filing service keeps sending events; ask it to delete the "+
+		"endpoint.", id)
 	return nil
 }

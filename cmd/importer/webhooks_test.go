@@ -77,9 +77,9 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 func checkSecret(t *testing.T, client *filingapi.Client, tc secretCase) {
 	t.Helper()
 	var out, told strings.Builder
-	a := newApp(strings.NewReader(""), &out, &told, func(string) string { return "" })
 	s := &endpointStore{err: tc.err}
-	err := a.createEndpoint(t.Context(), client, s, "https://a.example.com", filing.EventTypes, true)
+	o := webhooksCreateOptions{url: "https://a.example.com", eventTypes: filing.EventTypes, yes: true}
+	err := runWebhooksCreate(t.Context(), o, &terminal{out: &out, err: &told}, client, s)
 	if (err != nil) != tc.fails || strings.Contains(out.String(), "whsec_1") != tc.shown {
 		t.Errorf("%v\n%s", err, out.String())
 	}

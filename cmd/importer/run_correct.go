@@ -22,7 +22,7 @@ func (r *filingRun) resumeFromResults(ctx context.Context) error {
 		return r.nothingToCorrect
 	}
 	r.batch = b
-	r.say("This results workbook needs no correction. Resuming its batch %s (%s).", b.ID, b.File)
+	r.terminal.say("This results workbook needs no correction. Resuming its batch %s (%s).", b.ID, b.File)
 	return nil
 }
 
@@ -37,11 +37,11 @@ func (r *filingRun) related(ctx context.Context) ([]ledger.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
+		r.terminal.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
 		r.correction, r.results = r.batch.ID, original.ID
 		all = append(all, original)
 	}
-	if r.flags.dryRun {
+	if r.opts.dryRun {
 		return all[:1], nil
 	}
 	others, err := r.ledger.Corrections(ctx, r.results)
@@ -82,24 +82,10 @@ func (r *filingRun) mayReplaceInput() (bool, error) {
 	return r.ledger.IsResults(context.Background(), hash)
 }
 
-// writeOwnResults writes the results of the shown batch. Before a correction may be sent, the
-// workbook with the corrections stays unchanged.
-func (r *filingRun) writeOwnResults(ctx context.Context) (b ledger.Batch, s report.Summary, err error) {
-	b, err = r.shown(ctx)
-	switch {
-	case err != nil:
-	case b.ID == r.results:
-		s, err = r.writeResults(ctx, r.ledger, b.ID, r.output)
-	default:
-		s, err = report.Summarize(ctx, r.ledger, b.ID)
-	}
-	return b, s, err
-}
-
 // checkPlacedElsewhere refuses to send a file if the results beside it were written from another
 // ledger. This ledger does not know the orders in them, and would buy them again.
 func (r *filingRun) checkPlacedElsewhere(ctx context.Context) error {
-	if r.output == nil || r.flags.sheet.again != "" || r.batch.Corrects != "" {
+	if r.output == nil || r.opts.sheet.Again != "" || r.batch.Corrects != "" {
 		return nil
 	}
 	for n := 1; n <= mostNames; n++ {

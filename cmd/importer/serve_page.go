@@ -10,9 +10,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/backup"
+	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/metrics"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/notify"
@@ -27,9 +28,11 @@ import (
 // page is the site with its background work. This includes schedules, and orders if no worker
 // places them.
 type page struct {
-	server
+	opts   serveOptions
+	global *global
 	front  *front
-	ledger *ledger.Ledger
+	ledger openLedger
+	env    config.Environment
 	site   *web.Site
 	// scheduler runs due schedules and the ones that the page starts.
 	scheduler *schedule.Scheduler
@@ -45,16 +48,16 @@ type page struct {
 	log *slog.Logger
 }
 
-func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (*page, error) {
-	p := &page{server: s, front: f, ledger: l, log: log}
+func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *front, log *slog.Logger) (*page, error) {
+	p := &page{opts: o, global: g, front: f, ledger: l, env: l.env, log: log}
 	if tcp, ok := f.addr.(*net.TCPAddr); ok {
-		p.local = tcp.IP.IsLoopback() && s.public == nil
+		p.local = tcp.IP.IsLoopback() && o.public == nil
 	}
-	if p.client, p.why = s.env.Client(); p.why != nil {
+	if p.client, p.why = p.env.Client(); p.why != nil {
 		p.client = nil
 		log.Info("no orders and no schedules here", "reason", p.why)
 	}
-	p.tls = s.cert != "" || s.public != nil && s.public.Scheme == "https"
+	p.tls = o.tlsCert != "" || o.public != nil && o.public.Scheme == "https"
 	var err error
 	if p.queue, err = p.openQueue(); err != nil {
 		return nil, err
@@ -62,33 +65,33 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *sl
 	if err := l.Fleet().Announce(ctx, "serve", p.places()); err != nil {
 		return nil, err
 	}
-	p.scheduler = s.env.Scheduler(l, p.client, log)
+	p.scheduler = p.env.Scheduler(l.Ledger, p.client, log)
 	c := web.Config{
-		Ledger:      l,
+		Ledger:      l.Ledger,
 		Service:     p.service,
 		Ask:         p.ask,
 		Seasons:     p.scheduler,
-		Concurrency: s.env.Concurrency,
+		Concurrency: p.env.Concurrency,
 		Address: web.Address{
-			Public:  s.public,
+			Public:  o.public,
 			Local:   p.local,
 			TLS:     p.tls,
-			Proxies: s.proxies,
+			Proxies: o.proxies,
 		},
-		Downloads:   s.env.Downloads,
-		MaxUpload:   s.maxUpload << 20,
+		Downloads:   p.env.Downloads,
+		MaxUpload:   o.maxUpload << 20,
 		Version:     cmp.Or(metrics.ReadBuild().Version, "unknown"),
 		Log:         log,
 		TestNotices: p.testNotices,
 		Depth:       p.depth,
-		Throttle:    s.env.Throttle(p.queue),
+		Throttle:    p.env.Throttle(p.queue),
 	}
-	targets, err := s.env.NotifyTargets()
+	targets, err := p.env.NotifyTargets()
 	if err != nil {
 		return nil, err
 	}
 	c.Mail = notify.Mailer(targets)
-	if c.Provider, err = s.env.SignIn.Provider(s.public, web.ProviderCallback); err != nil {
+	if c.Provider, err = p.env.SignIn.Provider(o.public, web.ProviderCallback); err != nil {
 		return nil, err
 	}
 	p.checkProvider(ctx, c.Provider)
@@ -170,7 +173,7 @@ func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 	if p.why != nil {
 		return nil, p.why
 	}
-	return p.env.PriceSource(p.ledger, p.client)(ctx)
+	return p.env.PriceSource(p.ledger.Ledger, p.client)(ctx)
 }
 
 // settings returns the configuration that the page shows. It has no secrets.
@@ -232,6 +235,20 @@ func (p *page) runSchedules(ctx context.Context) {
 	}
 }
 
+// backUp writes the daily backups of an SQLite ledger.
+func (p *page) backUp(ctx context.Context) {
+	if dir := p.env.BackupDir(); dir != "" {
+		daily := backup.Daily{
+			Ledger: p.ledger.Ledger,
+			Name:   p.env.LedgerName(),
+			Dir:    dir,
+			Keep:   p.env.Backups.Keep,
+			Log:    p.log,
+		}
+		daily.Run(ctx)
+	}
+}
+
 // placeOrders places submitted orders until ctx ends, if the page does that.
 func (p *page) placeOrders(ctx context.Context) {
 	if !p.places() {
@@ -270,7 +287,7 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 	}
 	return jobs.Start(ctx, jobs.Config{
 		Service:      p.client,
-		Ledger:       p.ledger,
+		Ledger:       p.ledger.Ledger,
 		Queue:        p.queue,
 		Quoter:       quoter,
 		Ask:          p.ask,

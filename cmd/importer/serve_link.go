@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,10 +37,10 @@ type invitation struct {
 // invite returns the invitation to the page. A page that only this machine can reach gets a
 // one-time sign-in link for the user who starts it. The link is printed to a terminal. Other output
 // goes to logs that others read, so the link is then in a file that only the user can read.
-func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, terminal bool) (invitation, error) {
-	base := fmt.Sprintf("%s://%s", scheme, reachable(addr))
-	if p.public != nil {
-		base = p.public.String()
+func (p *page) invite(ctx context.Context, terminal bool) (invitation, error) {
+	base := p.front.scheme + "://" + reachable(p.front.addr)
+	if p.opts.public != nil {
+		base = p.opts.public.String()
 	}
 	text := "The page is at " + base + "/"
 	if !p.local {
@@ -52,7 +51,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 		}
 		return invitation{text: text}, err
 	}
-	link, err := ownerLink(ctx, p.ledger, "by importer serve", firstLinkLife)
+	link, err := ownerLink(ctx, p.ledger.Ledger, "by importer serve", firstLinkLife)
 	if err != nil {
 		return invitation{}, err
 	}

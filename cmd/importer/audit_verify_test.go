@@ -15,8 +15,7 @@ func TestVerifyNamesASecondPurchase(t *testing.T) {
 		true:  {`{"boughtTwice":"` + twice + `"}`, `"wrong":0,"boughtTwice":1}`},
 	} {
 		var out strings.Builder
-		a := newApp(nil, &out, nil, func(string) string { return "" })
-		err := a.showVerified(ledger.AuditReport{Rows: 2, Twice: []string{twice}}, asJSON)
+		err := printAuditReport(&terminal{out: &out}, ledger.AuditReport{Rows: 2, Twice: []string{twice}}, asJSON)
 		for _, part := range want {
 			if err != nil || !strings.Contains(out.String(), part) {
 				t.Errorf("%v\n%s", err, out.String())

@@ -51,12 +51,12 @@ func newDesktop(t *testing.T, log io.Writer, vars ...string) *desktop {
 		env[vars[i]] = vars[i+1]
 	}
 	out, in := io.Pipe()
-	a := newApp(strings.NewReader(""), in, io.Discard, func(name string) string { return env[name] })
+	g := newGlobal(strings.NewReader(""), in, io.Discard, func(name string) string { return env[name] })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		s := server{listen: "127.0.0.1:0", maxUpload: 1}
-		ended <- a.servePages(ctx, s, slog.New(slog.NewTextHandler(log, nil)))
+		o := serveOptions{listen: "127.0.0.1:0", maxUpload: 1}
+		ended <- runServe(ctx, o, g, slog.New(slog.NewTextHandler(log, nil)))
 	}()
 	d := &desktop{T: t, home: home, stop: func() error { cancel(); return <-ended }}
 	t.Cleanup(func() { cancel() })
@@ -78,7 +78,7 @@ func newDesktop(t *testing.T, log io.Writer, vars ...string) *desktop {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.client = http.Client{Jar: jar, Timeout: patience}
+			d.client = http.Client{Jar: jar, Timeout: testTimeout}
 			t.Cleanup(d.client.CloseIdleConnections)
 			d.post("/enter", "link", at.Query().Get("link"))
 			return d
@@ -198,8 +198,8 @@ func TestSetupCheckTestsNotifications(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var out, stderr bytes.Buffer
 			vars := map[string]string{"FILING_NOTIFY": test.targets, "FILING_NOTIFY_ON": test.on}
-			root := newApp(strings.NewReader(""), &out, &stderr,
-				func(name string) string { return vars[name] }).command()
+			root := newRootCommand(newGlobal(strings.NewReader(""), &out, &stderr,
+				func(name string) string { return vars[name] }))
 			root.SetArgs([]string{"setup", "--check"})
 			err := root.ExecuteContext(t.Context()) // there is no filing service
 			if err == nil || !strings.Contains(err.Error(), test.fails) {

@@ -26,7 +26,7 @@ func openedPage(t *testing.T) *page {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	p, err := openPage(t.Context(), l, server{env: env, maxUpload: 1},
+	p, err := openPage(t.Context(), serveOptions{maxUpload: 1}, nil, openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		t.Errorf("the page says\n%s", text)
 	}
 	newRelay(t, away, redisAddress(t))
-	for end := time.Now().Add(patience); strings.Contains(text, "Redis is down"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); strings.Contains(text, "Redis is down"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not in time: the page without a warning\n%s", text)
 		}
@@ -87,8 +87,8 @@ func TestPageRefusesAWrongRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = openPage(t.Context(), l, server{env: env}, &front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}},
-		slog.New(slog.DiscardHandler))
+	_, err = openPage(t.Context(), serveOptions{}, nil, openLedger{l, env},
+		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), "do_not_show") {
 		t.Errorf("%v", err)
 	}

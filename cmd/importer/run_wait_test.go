@@ -35,28 +35,28 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 		Message: "terminating connection due to administrator command"}
 	const says = "The database is not responding: terminating connection due to administrator command. Waiting for it."
 	for name, c := range map[string]struct {
-		flags  runFlags
+		opts   runOptions
 		errs   []error // of the tries; then none
 		took   time.Duration
 		gaveUp bool
 		says   int
 	}{
-		"nothing":        {flags: runFlags{patience: time.Minute}},
-		"a restart":      {runFlags{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
-		"with --wait":    {runFlags{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
-		"for too long":   {runFlags{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
-		"something else": {runFlags{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
-		"a file": {runFlags{patience: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0,
+		"nothing":        {opts: runOptions{patience: time.Minute}},
+		"a restart":      {runOptions{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
+		"with --wait":    {runOptions{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
+		"for too long":   {runOptions{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
+		"something else": {runOptions{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
+		"a file": {runOptions{patience: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0,
 			true, 0},
-		"the service":     {runFlags{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
-		"a wrong request": {runFlags{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
+		"the service":     {runOptions{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
+		"a wrong request": {runOptions{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said bytes.Buffer
-				r := &filingRun{app: newApp(nil, nil, &said, func(string) string { return "" }), flags: c.flags}
+				p := patience{&terminal{err: &said}, c.opts.patience, c.opts.wait}
 				tries, began := 0, time.Now()
-				err := r.throughOutage(t.Context(), func() error {
+				err := p.throughOutage(t.Context(), func() error {
 					if tries++; tries <= len(c.errs) {
 						return fmt.Errorf("count the rows: %w", c.errs[tries-1])
 					}
@@ -84,8 +84,7 @@ func repeated(n int, err error) []error {
 // What a database that stays down means is said without its codes.
 func TestAnOutageInWords(t *testing.T) {
 	var said bytes.Buffer
-	a := newApp(nil, nil, &said, func(string) string { return "" })
-	a.printError(fmt.Errorf("count the rows: %w",
+	(&terminal{err: &said}).printError(fmt.Errorf("count the rows: %w",
 		&pgconn.PgError{Code: "57P03", Message: "the database system is starting up"}))
 	if got := said.String(); !strings.Contains(got, "the database is not responding: the database system is starting "+
 		"up. ") || !strings.Contains(got, "Run the same command again") || strings.Contains(got, "57P03") {
@@ -94,7 +93,7 @@ func TestAnOutageInWords(t *testing.T) {
 }
 
 // runOn runs a spreadsheet of n companies on a database, and returns what it said.
-func runOn(t *testing.T, service, database, dir string, n int, flags runFlags) (said string, err error) {
+func runOn(t *testing.T, service, database, dir string, n int, o runOptions) (said string, err error) {
 	t.Helper()
 	file := filepath.Join(dir, "companies.csv")
 	text := "Company ID,User ID,Filing State,Filing Year\n"
@@ -110,9 +109,9 @@ func runOn(t *testing.T, service, database, dir string, n int, flags runFlags) (
 		"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
 	}
 	var messages lockedBuffer
-	a := newApp(nil, &messages, &messages, func(name string) string { return env[name] })
-	if err = a.run(t.Context(), file, flags); err != nil {
-		a.printError(err)
+	g := newGlobal(nil, &messages, &messages, func(name string) string { return env[name] })
+	if err = runRun(t.Context(), o, g, file); err != nil {
+		g.terminal.printError(err)
 	}
 	return messages.String(), err
 }
@@ -226,7 +225,7 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	place.Host = database.Addr().String()
 	dir := t.TempDir()
 	run := func() (said string, err error) {
-		return runOn(t, serving.URL, place.String(), dir, 1, runFlags{yes: true, patience: time.Second})
+		return runOn(t, serving.URL, place.String(), dir, 1, runOptions{yes: true, patience: time.Second})
 	}
 	said, err := run()
 	items := service.Books().Items()

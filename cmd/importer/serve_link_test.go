@@ -28,11 +28,11 @@ func TestTheLinkOfAStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &page{server: server{env: env}, ledger: l, local: true}
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	p := &page{env: env, front: &front{scheme: "http", addr: addr}, ledger: openLedger{l, env}, local: true}
 	invite := func(seen bool) invitation {
 		t.Helper()
-		in, err := p.invite(t.Context(), "http", addr, seen)
+		in, err := p.invite(t.Context(), seen)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+)
+
+// openLedger is the ledger of a command, with the environment that chose it.
+type openLedger struct {
+	*ledger.Ledger
+	env config.Environment
+}
+
+// onLedger turns a function of the existing ledger and the arguments into a command. Waiting events
+// are applied first. No ledger is created.
+func onLedger(g *global, do func(context.Context, openLedger, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		return withLedger(c.Context(), g, func(l openLedger) error { return do(c.Context(), l, args) })
+	}
+}
+
+// withLedger runs do with the existing ledger, after waiting events are applied.
+func withLedger(ctx context.Context, g *global, do func(openLedger) error) error {
+	return withLedgerAsIs(ctx, g, func(l openLedger) error {
+		if err := jobs.CatchUp(ctx, l.Ledger); err != nil {
+			return err
+		}
+		return do(l)
+	})
+}
+
+// withLedgerAsIs runs do with the existing ledger.
+func withLedgerAsIs(ctx context.Context, g *global, do func(openLedger) error) error {
+	env, err := g.environment()
+	if err != nil {
+		return err
+	}
+	chosen, err := env.UseExisting()
+	if err != nil {
+		return err
+	}
+	return withChosen(ctx, g, env, chosen, do)
+}
+
+// withLedgerToList is withLedger for a command that lists part of the ledger. If no ledger exists,
+// it prints the message nothing and succeeds.
+func withLedgerToList(ctx context.Context, g *global, nothing string, do func(openLedger) error) error {
+	err := withLedger(ctx, g, do)
+	if errors.Is(err, config.ErrNoLedger) && g.ledgerName == "" {
+		g.terminal.say("%s: %v.", nothing, err)
+		return nil
+	}
+	return err
+}
+
+// newListCommand returns a command that lists part of the ledger, as a table or as JSON lines. If no
+// ledger exists, it prints the message nothing and succeeds.
+func newListCommand(g *global, path, short, nothing, each string,
+	do func(ctx context.Context, l *ledger.Ledger, asJSON bool) error) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     path[strings.LastIndexByte(path, ' ')+1:],
+		Short:   short,
+		Example: "  importer " + path + "\n  importer " + path + " --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withLedgerToList(c.Context(), g, nothing,
+				func(l openLedger) error { return do(c.Context(), l.Ledger, asJSON) })
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each "+each)
+	return c
+}
+
+// withAnyLedger runs do with the ledger of the API key, another existing ledger, or a new one. It
+// is for commands that record data without the filing service.
+func withAnyLedger(ctx context.Context, g *global, do func(openLedger) error) error {
+	env, err := g.environment()
+	if err != nil {
+		return err
+	}
+	chosen, err := chooseLedger(ctx, &env)
+	if err != nil {
+		return err
+	}
+	return withChosen(ctx, g, env, chosen, func(l openLedger) error {
+		if err := jobs.CatchUp(ctx, l.Ledger); err != nil {
+			return err
+		}
+		return do(l)
+	})
+}
+
+// withChosen names the chosen ledger if there are several, opens it, and runs do.
+func withChosen(ctx context.Context, g *global, env config.Environment, chosen config.Chosen,
+	do func(openLedger) error) error {
+	sayLedger(g.terminal, chosen)
+	l, err := env.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(openLedger{l, env})
+	return cmp.Or(err, l.Close())
+}
+
+// sayLedger prints the name of the chosen ledger if there are several.
+func sayLedger(t *terminal, c config.Chosen) {
+	if !c.Several {
+		return
+	}
+	text := fmt.Sprintf("Ledger: %s (%s)", c.Name, c.Owner)
+	if c.Reason != "" {
+		text += ", " + c.Reason
+	}
+	t.say("%s.", text)
+}
+
+// recognizeWithin is the time that a command without orders waits for the filing service to report
+// the organization of the key.
+const recognizeWithin = 10 * time.Second
+
+// chooseLedger chooses the existing ledger of the environment. If there are several, it asks the
+// filing service for the organization of the key. If there is none, the ledger is new.
+func chooseLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
+	chosen, err := env.UseExisting()
+	if !chosen.Several && err == nil || err != nil && !errors.Is(err, config.ErrNoLedger) {
+		return chosen, err
+	}
+	nothing := err != nil
+	if client, why := env.Client(); why == nil {
+		defer client.Close()
+		asking, stop := context.WithTimeout(ctx, recognizeWithin)
+		defer stop()
+		recognized, err := env.Recognize(asking, client)
+		if _, unanswered := errors.AsType[*filingapi.Error](err); !unanswered || ctx.Err() != nil {
+			return recognized, err
+		}
+		if !nothing && env.Ledger == "" {
+			return chosen, fmt.Errorf("%w. There are several ledgers, and only the filing service knows which one "+
+				"belongs to the API key. Name the ledger with --ledger NAME", err)
+		}
+	}
+	if nothing {
+		return env.UseUnassigned(ctx)
+	}
+	return chosen, nil
+}
