@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -110,7 +110,7 @@ func sayEndpointWarning(t *terminal, warning string) {
 // sayWarnings prints the first warnings of the rows to send. inQuestion is their number, for the
 // question about the orders: " (3 warnings)", or "" if there are none.
 func sayWarnings(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch) (inQuestion string, err error) {
-	w, err := jobs.ListWarnings(ctx, l, b, shownWarnings)
+	w, err := intake.ListWarnings(ctx, l, b, shownWarnings)
 	if err != nil || w.Count == 0 {
 		return "", err
 	}

@@ -82,7 +82,7 @@ func follow(ctx context.Context, t *terminal, l *ledger.Ledger, batch string, fi
 	}
 	defer stop()
 	for {
-		if err := jobs.ApplyEvents(ctx, l); err != nil {
+		if err := jobs.CatchUp(ctx, l); err != nil {
 			return err
 		}
 		s, err := report.Summarize(ctx, l, batch)

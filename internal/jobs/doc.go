@@ -1,31 +1,27 @@
-// Package jobs moves rows from the ledger to the filing service and back.
+// Package jobs moves rows from the ledger to the filing service and back. Read its files in the
+// order of a row's path:
 //
-// A row's path:
-//
-//  1. The pump (pump.go) asks the ledger which rows may be sent and enqueues their IDs, 16 to
-//     a task. It enqueues no more than the handlers need for about a second.
-//  2. A handler (worker.go) takes a task and loads its rows. The resolver (resolver.go) finds
-//     the users and companies of the orders, creates and completes missing ones, and checks
-//     the names. The priceCache (price_cache.go) has the current prices.
-//  3. The placer (placer.go) waits for one of the sending slots and for the
-//     throttle (throttle.go), which all processes share.
-//  4. The ledger writes the intent, the write-ahead record of the order. The same commit
-//     checks the claims (idempotency keys), the recorded balance and the fleet halt, and
-//     nothing is sent if one of them refuses.
-//  5. The order is sent once. Recording the answer is retried until it succeeds. Package
+//  1. queue.go: a Queue is Redis, or a Redis within the process. It carries row IDs, 16 to a task,
+//     and nothing else.
+//  2. pump.go: the pump asks the ledger which rows may be sent and enqueues no more of them than
+//     the handlers need for about a second.
+//  3. worker.go: a handler takes a task and loads its rows.
+//  4. placer.go: the placer finds the users and companies of a row (company.go, with package
+//     lookup) and the current prices (price_cache.go). It waits for one of the sending slots and
+//     for the throttle, which all processes share. The ledger writes the intent, the write-ahead
+//     record of the order. The same commit checks the claims (idempotency keys), the recorded
+//     balance and the fleet halt, and nothing is sent if one of them refuses (duplicate.go). The
+//     order is sent once. Recording the answer is retried until it succeeds (answer.go). Package
 //     filing decides the state of the row.
-//  6. The sweeper (sweeper.go) marks in-flight rows of dead processes as uncertain.
+//  5. sweeper.go: the sweeper makes in-flight rows of dead processes uncertain.
 //
-// A Hold (hold.go) is the reason why a row is not sent. Commands and the page show its text.
-// Worker.Hold returns the hold of a process: the fleet halt of the ledger (funds, key, rate, a
-// restored ledger, a newer version), the client's breaker of orders, or Redis. A process shares
-// the last two with the others through the ledger. BatchFacts.Holds adds the reasons of one
-// batch: a pause, an approval, the recorded balance, another row, no worker. The pump logs
-// "orders held" and "orders resumed".
+// A Hold (hold.go) is the reason why a row is not sent. Commands and the page show its text. The
+// fleet halt of the ledger (funds, key, rate, a restored ledger, a newer version), the client's
+// breaker of orders and Redis hold a process (send_state.go). A process shares the last two with
+// the others through the ledger. BatchFacts.Holds adds the reasons of one batch: a pause, an
+// approval, the recorded balance, another row, no worker. A RunResult (run_result.go) is why a run
+// ended.
 //
-// Compare reads the users and companies of a batch before its approval. CatchUp brings the
-// ledger up to date before a command or the page shows it.
-//
-// Redis carries row IDs and nothing else. If it loses, repeats or reorders them, that costs time
-// and never money, because every decision is made from the ledger in the commit of the intent.
+// If Redis loses, repeats or reorders row IDs, that costs time and never money, because every
+// decision is made from the ledger in the commit of the intent.
 package jobs

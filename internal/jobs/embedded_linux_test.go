@@ -20,7 +20,7 @@ func TestEmbeddedQueueOpensNoSocket(t *testing.T) {
 	if _, err := q.enqueue(t.Context(), 1, time.Now(), []int64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := q.countPending(t.Context()); n != 1 || err != nil {
+	if n, err := q.count(t.Context(), pendingKey); n != 1 || err != nil {
 		t.Fatalf("%d chunks on the queue, %v", n, err)
 	}
 	if after := countSockets(t); after != before {

@@ -47,60 +47,42 @@ type Hold struct {
 	Until time.Time `json:"until"`
 }
 
+// reasons describe the holds. words are two or three words, and text is a sentence in which {note}
+// stands for a message of the filing service, of the ledger or of Redis. person reports whether the
+// hold lasts until a person acts. A batch composes the texts of some reasons itself.
+var reasons = map[HoldReason]struct {
+	words  string
+	person bool
+	text   string
+}{
+	HeldForFunds: {"waiting for funds", false, "The filing service says that the prepaid balance is too low{note}."},
+	HeldForKey:   {"key refused", true, "The filing service refuses the API key{note}."},
+	HeldForRate:  {"waiting for the filing service", false, "The filing service asked for a pause."},
+	HeldForRestore: {"ledger restored", true,
+		"The ledger went back in time{note}: rows sent since then may look unsent, so nothing is sent."},
+	HeldForVersion: {"newer ledger", true, ""},
+	HeldByBreaker: {"waiting for the filing service", false,
+		"The filing service keeps failing, so orders are tried one at a time."},
+	HeldByRedis:     {"queue down", true, "The queue's Redis is down{note}."},
+	HeldByPause:     {"paused", true, "This batch is paused."},
+	HeldForApproval: {"waiting for approval", true, "This batch is waiting for approval."},
+	HeldForCost:     {"waiting for approval", true, ""},
+	HeldForBalance:  {"waiting for funds", true, ""},
+	HeldForRow:      {"waiting for another row", false, ""},
+	HeldForWorker:   {"no worker", true, "No worker is running, so no orders are placed."},
+}
+
 // Words returns the hold in two or three words.
-func (h Hold) Words() string { return holdWords[h.Reason] }
+func (h Hold) Words() string { return reasons[h.Reason].words }
 
-var holdWords = map[HoldReason]string{
-	HeldForFunds:    "waiting for funds",
-	HeldForKey:      "key refused",
-	HeldForRate:     "waiting for the filing service",
-	HeldForRestore:  "ledger restored",
-	HeldForVersion:  "newer ledger",
-	HeldByBreaker:   "waiting for the filing service",
-	HeldByRedis:     "queue down",
-	HeldByPause:     "paused",
-	HeldForApproval: "waiting for approval",
-	HeldForCost:     "waiting for approval",
-	HeldForBalance:  "waiting for funds",
-	HeldForRow:      "waiting for another row",
-	HeldForWorker:   "no worker",
-}
-
-// needsPerson reports whether the hold lasts until a person acts.
-func (h Hold) needsPerson() bool {
-	switch h.Reason {
-	case "", HeldForRate, HeldForFunds, HeldByBreaker, HeldForRow:
-		return false
-	}
-	return true
-}
-
-// newHold returns a hold of a process or of the fleet. note is a message of the filing service,
-// of the ledger or of Redis.
 func newHold(reason HoldReason, note string) Hold {
-	h := Hold{Reason: reason}
-	switch reason {
-	case HeldForFunds:
-		h.Text = "The filing service says that the prepaid balance is too low"
-	case HeldForKey:
-		h.Text = "The filing service refuses the API key"
-	case HeldForRate:
-		h.Text, note = "The filing service asked for a pause", ""
-	case HeldForRestore:
-		return Hold{Reason: reason, Text: fmt.Sprintf(
-			"The ledger went back in time (%s): rows sent since then may look unsent, so nothing is sent.", note)}
-	case HeldForVersion:
-		h.Text, note = strings.TrimSuffix(strings.ToUpper(note[:1])+note[1:], "."), ""
-	case HeldByBreaker:
-		h.Text, note = "The filing service keeps failing, so orders are tried one at a time", ""
-	case HeldByRedis:
-		h.Text = "The queue's Redis is down"
+	if reason == HeldForVersion { // the note is a sentence
+		return Hold{Reason: reason, Text: strings.ToUpper(note[:1]) + strings.TrimSuffix(note[1:], ".") + "."}
 	}
 	if note != "" {
-		h.Text += " (" + note + ")"
+		note = " (" + note + ")"
 	}
-	h.Text += "."
-	return h
+	return Hold{Reason: reason, Text: strings.Replace(reasons[reason].text, "{note}", note, 1)}
 }
 
 // FleetHold returns the hold of a fleet halt. It is zero if the fleet is not halted.
@@ -153,9 +135,9 @@ func (f *BatchFacts) Holds() []Hold {
 	case !b.Open:
 		return nil
 	case b.Paused:
-		return []Hold{{Reason: HeldByPause, Text: "This batch is paused."}}
+		return []Hold{newHold(HeldByPause, "")}
 	case b.Approval.State == ledger.ApprovalNeeded:
-		return []Hold{{Reason: HeldForApproval, Text: "This batch is waiting for approval."}}
+		return []Hold{newHold(HeldForApproval, "")}
 	}
 	var holds []Hold
 	if halt.Reason != "" {
@@ -183,7 +165,7 @@ func (f *BatchFacts) Holds() []Hold {
 
 // workersHold returns why no process sends rows. It is zero if one does.
 func workersHold(processes []ledger.Process) Hold {
-	hold := Hold{Reason: HeldForWorker, Text: "No worker is running, so no orders are placed."}
+	hold := newHold(HeldForWorker, "")
 	for _, p := range processes {
 		if !p.Alive || !p.Places {
 			continue

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,7 +158,7 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 		f.eventually("the next process is at work", func() bool { look(); return f.posts("/orders") > 0 })
 		w.Stop()
 		f.must(other.Close())
-		f.must(jobs.Sweep(t.Context(), f.Ledger, slog.New(slog.DiscardHandler)))
+		f.must(jobs.CatchUp(t.Context(), f.Ledger))
 	}
 	f.add("small", requests(rows+5, report)[rows:]...)
 	f.eventually("the small batch is placed", func() bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -66,7 +65,7 @@ func (f *firm) die(batch string, order filing.Order, creating bool) {
 
 func (f *firm) sweep() {
 	f.Helper()
-	f.must(jobs.Sweep(f.Context(), f.Ledger, slog.New(slog.DiscardHandler)))
+	f.must(jobs.CatchUp(f.Context(), f.Ledger))
 }
 
 // When an order leaves, the ledger has its intent already: a process that dies

@@ -23,6 +23,10 @@ const (
 // repetitions.
 const requeueAfter = 500 * time.Millisecond
 
+// window is the number of sendable rows that a pump considers. All pumps of a fleet find the
+// same rows.
+const window = 2048
+
 // pump keeps the queue supplied with the rows that may be sent. It only remembers for a moment
 // which chunks it enqueued, so a flushed Redis costs no more than that moment.
 type pump struct {
@@ -106,7 +110,7 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 	if blocked {
 		return false, nil
 	}
-	pending, err := p.queue.countPending(ctx)
+	pending, err := p.queue.count(ctx, pendingKey)
 	if err != nil {
 		p.recordWrite(ctx, err)
 		return false, nil
@@ -197,17 +201,11 @@ func (p *pump) publishHold(ctx context.Context, hold Hold) {
 		return
 	}
 	level := slog.LevelWarn
-	if hold.needsPerson() {
+	if reasons[hold.Reason].person {
 		level = slog.LevelError
 	}
-	about := []any{"reason", hold.Reason, "text", hold.Text}
-	if !hold.Since.IsZero() {
-		about = append(about, "since", hold.Since)
-	}
-	if !hold.Until.IsZero() {
-		about = append(about, "until", hold.Until)
-	}
-	p.log.Log(ctx, level, "orders held", about...)
+	p.log.Log(ctx, level, "orders held", "reason", hold.Reason, "text", hold.Text, "since", hold.Since,
+		"until", hold.Until)
 }
 
 // shareHold records in the ledger what holds this process alone.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -32,6 +33,7 @@ func (s *sweeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			s.shareCommits(ctx)
 			if err := s.sweep(ctx); err != nil {
 				s.failures.report(ctx, "sweep", err)
 			}
@@ -39,16 +41,10 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
+// sweep records that the in-flight rows of dead processes get no answer. They become uncertain,
+// or ready again if a repetition is harmless.
 func (s *sweeper) sweep(ctx context.Context) error {
-	s.queue.shareCommits(ctx, s.ledger)
-	return Sweep(ctx, s.ledger, s.log)
-}
-
-// Sweep records that the in-flight rows of dead processes get no answer. They become uncertain,
-// or ready again if a repetition is harmless. Commands and the page sweep before they show or
-// change a batch, so a row that may have been bought never looks unsent.
-func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
-	orphans, err := l.Fleet().Orphans(ctx)
+	orphans, err := s.ledger.Fleet().Orphans(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,7 +66,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Claims:     row.Claims,
 			Cost:       money.Cost{Amount: row.Reserved},
 			Creates:    row.Creating,
-			Repeatable: l.Repeatable(sent) && !row.Creating,
+			Repeatable: s.ledger.Repeatable(sent) && !row.Creating,
 			Due:        row.Due,
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
@@ -80,30 +76,44 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 				return messageFor(a, s, nil)
 			},
 		}
-		err := l.RecordOutcome(ctx, out)
+		err := s.ledger.RecordOutcome(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}
-		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)
+		s.log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)
 	}
 	return nil
 }
 
-// ApplyEvents applies the stored events that are not applied yet, so commands show the current
-// state even if no worker runs.
-func ApplyEvents(ctx context.Context, l *ledger.Ledger) error {
+// commitsTTL is how long Redis keeps the number of the last commit of a ledger.
+const commitsTTL = 30 * 24 * time.Hour
+
+// shareCommits stores the number of the highest known commit in Redis and reads the number that
+// other processes stored. A worker on another machine thereby notices that the ledger lost
+// commits. Redis only adds to what each process remembers itself.
+func (s *sweeper) shareCommits(ctx context.Context) {
+	lineage, number := s.ledger.Fleet().Commits()
+	key := "bulkfiling:commits:" + lineage
+	stored, _ := s.queue.redis.Get(ctx, key).Result()
+	seen, _ := strconv.ParseInt(stored, 10, 64)
+	if seen < number {
+		_ = s.queue.redis.Set(ctx, key, number, commitsTTL).Err()
+		return
+	}
+	s.ledger.Fleet().RecordCommit(lineage, seen)
+}
+
+// CatchUp brings the ledger up to date before a command or the page shows or changes it. It sweeps
+// the rows of dead processes, so a row that may have been bought never looks unsent, and applies
+// the stored events.
+func CatchUp(ctx context.Context, l *ledger.Ledger) error {
+	s := sweeper{ledger: l, log: slog.New(slog.DiscardHandler)}
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
 	for {
-		if done, err := l.Events().Apply(ctx); err != nil || done == 0 {
+		if applied, err := l.Events().Apply(ctx); err != nil || applied == 0 {
 			return err
 		}
 	}
-}
-
-// CatchUp brings the ledger up to date before it is shown. It sweeps the rows of dead processes
-// and applies the stored events.
-func CatchUp(ctx context.Context, l *ledger.Ledger) error {
-	if err := Sweep(ctx, l, slog.New(slog.DiscardHandler)); err != nil {
-		return err
-	}
-	return ApplyEvents(ctx, l)
 }

@@ -3,8 +3,10 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +70,7 @@ type Worker struct {
 	drainTimeout time.Duration
 }
 
-// Start sweeps once, see Sweep, and starts a worker. The caller must call Stop.
+// Start sweeps once and starts a worker. The caller must call Stop.
 func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Now == nil {
 		c.Now = c.Ledger.Now
@@ -115,6 +117,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		onUnrecorded: c.Unrecorded,
 	}
 	sweeper := &sweeper{ledger: c.Ledger, queue: c.Queue, failures: w.failures, log: c.Log}
+	sweeper.shareCommits(w.ctx)
 	if err := sweeper.sweep(w.ctx); err != nil {
 		w.cancel()
 		return nil, err
@@ -179,10 +182,6 @@ func (w *Worker) Stop() {
 // Unrecorded returns the answers that are not recorded in the ledger yet.
 func (w *Worker) Unrecorded() []*Unrecorded { return w.placer.unrecorded.list() }
 
-// Hold returns why this process sends no rows now. It is zero if the process sends rows. Single
-// rows may still be blocked, see ledger.Figures.
-func (w *Worker) Hold() Hold { return w.pump.hold() }
-
 // handle places the rows of a chunk that may still be sent. They are resolved concurrently and
 // sent as slots become free. Every outcome is in the ledger when handle returns, so the task is
 // done in any case.
@@ -233,3 +232,52 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	}
 	return nil
 }
+
+// reportInterval is the interval at which a repeated failure is logged.
+const reportInterval = 10 * time.Second
+
+// failureLog logs failures that are retried several times a second, a repeated one only once in
+// a while.
+type failureLog struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	step   string
+	logged time.Time
+}
+
+// report logs a failure of a step, unless the context has ended. The rows concerned stay in the
+// ledger and are tried again.
+func (f *failureLog) report(ctx context.Context, step string, err error, about ...any) {
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	f.mu.Lock()
+	repeated := step == f.step && time.Since(f.logged) < reportInterval
+	if !repeated {
+		f.step, f.logged = step, time.Now()
+	}
+	f.mu.Unlock()
+	if !repeated {
+		line := []any{"step", step, "err", err}
+		f.log.Error("retrying", append(line, about...)...)
+	}
+}
+
+// asynqLogger passes asynq's messages on at debug level: the pump logs once when
+// Redis is down, and every row that they concern is in the ledger. Panics are
+// logged as errors.
+type asynqLogger struct{ log *slog.Logger }
+
+func (q asynqLogger) Debug(args ...any) {}
+func (q asynqLogger) Info(args ...any)  {}
+func (q asynqLogger) Warn(args ...any)  { q.log.Debug("asynq", "text", fmt.Sprint(args...)) }
+func (q asynqLogger) Error(args ...any) {
+	level := slog.LevelDebug
+	text := fmt.Sprint(args...)
+	if strings.Contains(text, "panic") {
+		level = slog.LevelError
+	}
+	q.log.Log(context.Background(), level, "asynq", "text", text)
+}
+func (q asynqLogger) Fatal(args ...any) { q.log.Error("asynq", "text", fmt.Sprint(args...)) }

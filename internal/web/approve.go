@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -56,7 +56,7 @@ func loadCostApproval(v *request, all ledger.Approvals, batch string, c ledger.C
 // checkWarnings returns an error unless the person confirmed exactly the warnings that the batch
 // has now.
 func checkWarnings(v *request, l *ledger.Ledger, b ledger.Batch) error {
-	w, err := jobs.ListWarnings(v.ctx(), l, b, 0)
+	w, err := intake.ListWarnings(v.ctx(), l, b, 0)
 	shown := v.form("warnings")
 	switch {
 	case err != nil || w.Count == 0 || shown == w.Hash:
@@ -142,7 +142,7 @@ type approvalPage struct {
 	Balance ledger.Balance
 	Funds   pricing.Funds
 	Excluded
-	Warnings jobs.Warnings
+	Warnings intake.Warnings
 	// Season is the plan of the schedule run that made the batch, or nil if no run made it.
 	Season  *schedule.Plan
 	Notes   []string
@@ -190,7 +190,7 @@ func (p *approvalPage) Reviewed() string { return reviewed(p.Warnings) }
 // reviewedRows is the maximum number of rows in the label.
 const reviewedRows = 5
 
-func reviewed(w jobs.Warnings) string {
+func reviewed(w intake.Warnings) string {
 	var rows []string
 	last := 0
 	for _, one := range w.First {
@@ -294,7 +294,7 @@ func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 		load(&f)(h.ledger.Figures(ctx, batch)),
 		load(&p.Balance)(h.ledger.Balance(ctx)),
 		load(&p.Funds)(pricing.LoadFunds(ctx, h.ledger, p.Batch)),
-		load(&p.Warnings)(jobs.ListWarnings(ctx, h.ledger, p.Batch, printedWarnings)),
+		load(&p.Warnings)(intake.ListWarnings(ctx, h.ledger, p.Batch, printedWarnings)),
 		load(&p.Asks)(h.approvals.NeedsSecond(ctx, batch)),
 		load(&p.Season)(schedule.LoadPlanOfBatch(ctx, h.ledger, batch)))
 	for _, firm := range firms {

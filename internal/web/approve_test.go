@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -293,7 +293,7 @@ func (w *walk) approves(v *visitor) {
 	w.Helper()
 	batches := need(w.Ledger.Batches(w.Context()))(w)
 	for _, b := range batches {
-		all := need(jobs.ListWarnings(w.Context(), w.Ledger, b, 0))(w)
+		all := need(intake.ListWarnings(w.Context(), w.Ledger, b, 0))(w)
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", all.Hash)
 		c := need(w.Ledger.Approvals().CostIncrease(w.Context(), b.ID))(w)
 		v.post("/batches/"+b.ID+"/approve-costs", "plan", c.Plan)

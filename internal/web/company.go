@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -216,7 +216,7 @@ var subscriptionStatuses = []string{"active", "canceled", "past_due"}
 
 // renewal is a report that a subscription covers, as pages show it.
 type renewal struct {
-	jobs.Renewal
+	schedule.Renewal
 	// Needs is the reason why a person should check it. Empty while there is time.
 	Needs string
 }
@@ -243,7 +243,7 @@ func subscriptionsOf(filings []companyFiling) *subscriptions {
 }
 
 func (h *companyHandler) loadRenewals(v *request, company string) ([]renewal, error) {
-	all, err := jobs.Renewals(v.ctx(), h.ledger, season.Builtin(), company)
+	all, err := schedule.Renewals(v.ctx(), h.ledger, season.Builtin(), company)
 	if err != nil {
 		return nil, err
 	}

@@ -1,27 +1,46 @@
-package jobs_test
+package intake_test
 
 import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // The warnings of the rows to be sent are counted and named at their cells, and their hash
 // changes with each of them.
 func TestListWarnings(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{})
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := &filing.Request{
+		Product: filing.AnnualReport,
+		Order: filing.Order{
+			UserID:       "user_1",
+			FilingState:  "NV",
+			AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"},
+		},
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: "comp_1"},
+	}
 	b := ledger.Batch{Sheet: "Reports", Columns: []string{"Company ID", "State"}, Product: filing.AnnualReport}
-	list := func(id string, first int, faults ...[]ledger.Fault) jobs.Warnings {
+	list := func(id string, first int, faults ...[]ledger.Fault) intake.Warnings {
 		t.Helper()
 		b.ID = id
-		_, err := f.CreateBatch(t.Context(), b)
-		f.must(err)
+		_, err := l.CreateBatch(t.Context(), b)
+		must(err)
 		var rows []ledger.Row
 		for i, row := range faults {
-			r := ledger.Row{Number: i + 2, Cells: []byte("[]"), Result: filing.Ready, Request: report(i), Faults: row}
+			r := ledger.Row{Number: i + 2, Cells: []byte("[]"), Result: filing.Ready, Request: report, Faults: row}
 			for _, fault := range row {
 				if !fault.Warning {
 					r.Result = filing.Invalid
@@ -29,9 +48,9 @@ func TestListWarnings(t *testing.T) {
 			}
 			rows = append(rows, r)
 		}
-		f.must(f.AddRows(t.Context(), id, rows))
-		w, err := jobs.ListWarnings(t.Context(), f.Ledger, b, first)
-		f.must(err)
+		must(l.AddRows(t.Context(), id, rows))
+		w, err := intake.ListWarnings(t.Context(), l, b, first)
+		must(err)
 		return w
 	}
 	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}

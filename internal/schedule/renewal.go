@@ -1,11 +1,11 @@
-package jobs
+package schedule
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
@@ -29,9 +29,9 @@ func (r Renewal) Missing(now time.Time) string {
 	case r.By.Lapsed != "":
 		return "not covered any more: " + r.By.Lapsed
 	case r.Due.Verdict == season.Dated && !soon.Before(r.Due.Date):
-		return "due " + r.Due.When() + ", and no renewal was heard of"
+		return "due " + r.Due.When() + ", and no renewal is reported"
 	case r.Due.Verdict == season.AskState && r.Year <= now.Year():
-		return "no renewal was heard of, and the due date is not known"
+		return "no renewal is reported, and the due date is not known"
 	}
 	return ""
 }
@@ -58,21 +58,15 @@ func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, compan
 	}
 	all := make([]Renewal, len(covered))
 	for i, c := range covered {
-		r := Renewal{Covered: c, Name: known[c.CompanyID].LegalName}
 		company := known[c.CompanyID]
+		r := Renewal{Covered: c, Name: company.LegalName}
 		if row := rows[c.Row]; row.Request != nil {
 			sheet := row.Request.Company.Sheet
-			facts := pricing.FactsOf(company, sheet)
-			company.EntityType, company.FormationState = facts.EntityType, facts.FormationState
-			if company.FormationDate == "" {
-				company.FormationDate = sheet.FormationDate
-			}
-			if company.FiscalEndMonth == "" {
-				company.FiscalEndMonth = sheet.FiscalEndMonth
-			}
-			if sheet.LegalName != "" {
-				r.Name = sheet.LegalName
-			}
+			company.EntityType = cmp.Or(company.EntityType, sheet.EntityType)
+			company.FormationState = cmp.Or(company.FormationState, sheet.FormationState)
+			company.FormationDate = cmp.Or(company.FormationDate, sheet.FormationDate)
+			company.FiscalEndMonth = cmp.Or(company.FiscalEndMonth, sheet.FiscalEndMonth)
+			r.Name = cmp.Or(sheet.LegalName, r.Name)
 		}
 		r.Due, _ = rules.Due(season.FactsOf(c.State, company), c.Year)
 		all[i] = r

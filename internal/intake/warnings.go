@@ -1,4 +1,4 @@
-package jobs
+package intake
 
 import (
 	"context"
