@@ -18,7 +18,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
 // module is the prefix of the packages' import paths.
@@ -126,7 +125,6 @@ var generated = []struct {
 	{"docs/reference.md", "environment", environmentTable},
 	{"docs/reference.md", "packages", packageTable},
 	{"docs/reference.md", "imports", importGraph},
-	{"docs/columns.md", "columns", importer.ColumnTable},
 }
 
 func TestDocumentsSayWhatTheCodeDoes(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // readAgent reads the supplied agent, if any. Without a type, the names decide the type.
-func (c *checker) readAgent(d *draft) bool {
+func (c *orderReader) readAgent(d *draft) bool {
 	if c.filled(ofAgent) == nil {
 		return false
 	}
@@ -53,7 +53,7 @@ func (c *checker) readAgent(d *draft) bool {
 
 // checkCompanyName checks the name of an agent without a type. A person must not be sent as a
 // company. The header of a column for companies is proof of a company.
-func (c *checker) checkCompanyName(b *binding, name string) {
+func (c *orderReader) checkCompanyName(b *binding, name string) {
 	if !looksLikePerson(name) {
 		return
 	}

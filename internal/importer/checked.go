@@ -158,7 +158,7 @@ func (c *checked) write(r *Row) error {
 		return err
 	}
 	c.cells = c.cells[:0]
-	for _, cell := range c.im.masked(r.Cells) {
+	for _, cell := range c.im.mapping.masked(r.Cells) {
 		out := sheet.CopyOf(cell)
 		if r.Result == filing.Skipped {
 			out = out.WithStyle(sheet.StyleGrey)

@@ -912,39 +912,3 @@ var columnsByField = func() map[string]columnID {
 	}
 	return all
 }()
-
-// ColumnTable returns the table of columns in Markdown for the documentation. It has only the first
-// officer, because the columns of the others are the same.
-func ColumnTable() string {
-	var b strings.Builder
-	b.WriteString("| Column | Field of the filing service | Used by | Values |\n|---|---|---|---|\n")
-	for i := range columns {
-		c := &columns[i]
-		if strings.HasPrefix(c.header, "Officer ") && !strings.HasPrefix(c.header, "Officer 1 ") {
-			continue
-		}
-		var products []string
-		for _, p := range filing.Products {
-			if c.has(p) {
-				products = append(products, string(p))
-			}
-		}
-		used := strings.Join(products, ", ")
-		if len(products) == len(filing.Products) {
-			used = "all"
-		}
-		about := c.about
-		if c.kind == choiceKind {
-			about += " One of: " + strings.Join(c.choices, ", ") + "."
-		}
-		field := "`" + c.field + "`"
-		if c.unsent || columnID(i) == confirmedName {
-			field = "never sent"
-		}
-		if columnID(i) == agentLine2 {
-			field = "`" + columns[agentStreet].field + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.header, field, used, strings.ReplaceAll(about, "|", `\|`))
-	}
-	return b.String()
-}

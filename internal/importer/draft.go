@@ -208,7 +208,7 @@ func (d *Draft) indexOf(number int) int {
 func (d *Draft) Columns() []DraftColumn { return d.columns }
 
 // Masked returns the cells of a row without Social Security numbers.
-func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.masked(r.Cells) }
+func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.mapping.masked(r.Cells) }
 
 // FileText returns the text of a cell without the edits. It is empty in a column that the edits
 // added.

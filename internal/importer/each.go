@@ -173,7 +173,7 @@ const quotedRows = 5
 
 // quote returns the first text of a row, quoted.
 func (l *finalPass) quote(r *Row) string {
-	for _, cell := range l.im.masked(r.Cells) {
+	for _, cell := range l.im.mapping.masked(r.Cells) {
 		if cell.Text != "" {
 			return strconv.Quote(text.Shorten(filing.HideSSNs(cell.Text), 61))
 		}

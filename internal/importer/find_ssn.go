@@ -18,7 +18,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		// The columns of other sheets are unknown.
 		hides := func(_ int, text string) string { return filing.HideSSNsInID(text) }
 		if info.Name == im.sheet {
-			hides = im.hide
+			hides = im.mapping.hide
 		}
 		r, err := im.rows(info.Name)
 		if err != nil {

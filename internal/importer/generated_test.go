@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,63 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("%s is not what is made today: run make templates", inTree)
 		}
 	}
+}
+
+// The table in docs/columns.md is the table of columns.
+func TestColumnTable(t *testing.T) {
+	path := filepath.Join(root, "docs", "columns.md")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(content), "<!-- columns -->\n")
+	_, after, _ := strings.Cut(rest, "<!-- /columns -->")
+	want := before + "<!-- columns -->\n" + columnTable() + "<!-- /columns -->" + after
+	switch {
+	case string(content) == want:
+	case !*update:
+		t.Errorf("%s differs from the table of columns: run make templates", path)
+	default:
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// columnTable returns the table of columns in Markdown for the documentation. It has only the first
+// officer, because the columns of the others are the same.
+func columnTable() string {
+	var b strings.Builder
+	b.WriteString("| Column | Field of the filing service | Used by | Values |\n|---|---|---|---|\n")
+	for i := range columns {
+		c := &columns[i]
+		if strings.HasPrefix(c.header, "Officer ") && !strings.HasPrefix(c.header, "Officer 1 ") {
+			continue
+		}
+		var products []string
+		for _, p := range filing.Products {
+			if c.has(p) {
+				products = append(products, string(p))
+			}
+		}
+		used := strings.Join(products, ", ")
+		if len(products) == len(filing.Products) {
+			used = "all"
+		}
+		about := c.about
+		if c.kind == choiceKind {
+			about += " One of: " + strings.Join(c.choices, ", ") + "."
+		}
+		field := "`" + c.field + "`"
+		if c.unsent || columnID(i) == confirmedName {
+			field = "never sent"
+		}
+		if columnID(i) == agentLine2 {
+			field = "`" + columns[agentStreet].field + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.header, field, used, strings.ReplaceAll(about, "|", `\|`))
+	}
+	return b.String()
 }
 
 // cellsOf is every row of every sheet as a line.

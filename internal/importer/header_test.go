@@ -52,7 +52,7 @@ func TestHeaderWordings(t *testing.T) {
 }
 
 // Every header of the table means its own column, and no wording means two.
-func TestColumnTable(t *testing.T) {
+func TestColumnsComplete(t *testing.T) {
 	for id := range columnID(len(columns)) {
 		c := &columns[id]
 		if w := wordings[filing.FoldName(c.header)]; w.column != id || w.strength != exact {
@@ -61,7 +61,7 @@ func TestColumnTable(t *testing.T) {
 		if c.about == "" || c.rule == "" || c.field == "" {
 			t.Errorf("%s is not explained", c.header)
 		}
-		if !strings.Contains(c.header, "Officer") && !strings.Contains(ColumnTable(), "| `"+c.header+"` |") {
+		if !strings.Contains(c.header, "Officer") && !strings.Contains(columnTable(), "| `"+c.header+"` |") {
 			t.Errorf("%s is not in the table of the README", c.header)
 		}
 		if got := columnOfField(c.field); got != id {

@@ -36,8 +36,8 @@ type mapping struct {
 	bindings []*binding
 	// secret are the columns that hold Social Security numbers.
 	secret []int
-	// hiding is indexed by column.
-	hiding []hiding
+	// hiding are the functions that hide Social Security numbers, by column.
+	hiding []func(string) string
 	// remarkColumns may speak against filing a row.
 	remarkColumns []remarkColumn
 

@@ -53,7 +53,7 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 
 // readMisread adds an error if a spreadsheet program changed the text of a name or
 // an address, or if a database wrote it with escapes.
-func (c *checker) readMisread(b *binding, cell sheet.Cell, text string) bool {
+func (c *cellReader) readMisread(b *binding, cell sheet.Cell, text string) bool {
 	if strings.IndexByte(text, '\\') >= 0 {
 		c.refuse(b, text, "cell.escape", "the text has a backslash, which databases write in front of quotation marks "+
 			"and commas: enter "+withoutEscapes(text))

@@ -75,7 +75,7 @@ const namesakeRule = "company.namesake"
 
 // problemAt returns a problem at a row's cell.
 func (im *Import) problemAt(r *Row, id columnID, severity Severity, rule, message string) Problem {
-	c := &checker{im: im, row: &Row{Number: r.Number, Cells: r.Cells}}
+	c := &cellReader{im: im, row: &Row{Number: r.Number, Cells: r.Cells}}
 	b := c.bindingAt(id)
 	c.addProblem(b, c.textOf(b), severity, rule, message)
 	return c.row.Problems[0]

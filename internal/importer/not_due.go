@@ -12,7 +12,7 @@ import (
 // require it in that year, or does not accept it yet. The filing service would accept the order and
 // charge for it. Unknown facts of the company may make a report due, so the warning needs a rule
 // that is true for every possible kind of the company.
-func (c *checker) warnNotDue(r *filing.Request) {
+func (c *orderReader) warnNotDue(r *filing.Request) {
 	if r.Order.AnnualReport == nil {
 		return
 	}

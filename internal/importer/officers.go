@@ -36,7 +36,7 @@ func (im *Import) refuseOfficersSheet() error {
 
 // readOfficers reads the officers of the row. It records the first column of each in c.officers. A
 // company's only officer is the primary one unless the row marks the officer as not primary.
-func (c *checker) readOfficers() []filing.Officer {
+func (c *orderReader) readOfficers() []filing.Officer {
 	var all []filing.Officer
 	c.officers = c.officers[:0]
 	c.readPart(ofOfficers)
@@ -56,7 +56,7 @@ func (c *checker) readOfficers() []filing.Officer {
 
 // readOfficer returns the officer whose columns begin with first. It returns false if the only
 // values are defaults of a form.
-func (c *checker) readOfficer(first columnID) (filing.Officer, bool) {
+func (c *orderReader) readOfficer(first columnID) (filing.Officer, bool) {
 	v := c.values[first : first+officerColumnCount]
 	o := filing.Officer{
 		Type:        filing.AgentType(v[officerType]),
@@ -77,7 +77,7 @@ func (c *checker) readOfficer(first columnID) (filing.Officer, bool) {
 }
 
 // partyType returns the type of an officer or an agent. Without a given type, the names decide.
-func (c *checker) partyType(given filing.AgentType, person, company string, at columnID,
+func (c *orderReader) partyType(given filing.AgentType, person, company string, at columnID,
 	names ...columnID) filing.AgentType {
 	if slices.ContainsFunc(names, c.isFaulty) {
 		c.faulty = append(c.faulty, at)
@@ -92,7 +92,7 @@ func (c *checker) partyType(given filing.AgentType, person, company string, at c
 }
 
 // officerField finds the column of a field such as company.officers[2].address.city.
-func (c *checker) officerField(field string) (*binding, bool) {
+func (c *orderReader) officerField(field string) (*binding, bool) {
 	rest, found := strings.CutPrefix(strings.TrimPrefix(field, "formation."), "company.officers")
 	if !found {
 		return nil, false

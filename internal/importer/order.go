@@ -21,9 +21,18 @@ type draft struct {
 
 func (d *draft) reset() { *d = draft{} }
 
+// orderReader makes the order of a row from its values.
+type orderReader struct {
+	*cellReader
+	// run is how a schedule's run files the row.
+	run RunRow
+	// officers are the first columns of the officers of the row's request.
+	officers []columnID
+}
+
 // orders reports whether the row orders a product. It does so by a yes in the product's column. If
 // the sheet is of this product and has no such column, every row orders it.
-func (c *checker) orders(p filing.Product) bool {
+func (c *orderReader) orders(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
 		if b := c.im.mapping.binding(flag); b != nil {
 			main := c.im.mapping.product == p ||
@@ -36,7 +45,7 @@ func (c *checker) orders(p filing.Product) bool {
 
 // build makes the order of the row from its values, with the product of the sheet and the other
 // products of the row. It returns a reason to skip the row if the row orders nothing.
-func (c *checker) build(d *draft) (skip string) {
+func (c *orderReader) build(d *draft) (skip string) {
 	main := c.im.mapping.product
 	ordered := c.orders(main)
 	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain ||
@@ -81,7 +90,7 @@ func (c *checker) build(d *draft) (skip string) {
 
 // setParties sets the fields that every order has, and the facts of the company on which some
 // orders depend. Source: spec section 4, rules 1, 9 and 10.
-func (c *checker) setParties(d *draft, needsFacts bool) {
+func (c *orderReader) setParties(d *draft, needsFacts bool) {
 	v := c.values
 	r := &d.request
 	r.User = filing.UserRef{ID: v[userID], Email: v[userEmail], Name: v[userName], Phone: v[userPhone]}
@@ -121,7 +130,7 @@ func (c *checker) setParties(d *draft, needsFacts bool) {
 
 // readFacts reads the facts of an existing company that the main product does not need. Another
 // product of the row may need them.
-func (c *checker) readFacts() {
+func (c *orderReader) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
 		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
 			b.index < len(c.row.Cells) {
@@ -132,7 +141,7 @@ func (c *checker) readFacts() {
 
 // readFiscalEnd returns the month in which an existing company's fiscal year ends, if the row has
 // it. It is not part of the order, but a due date may depend on it.
-func (c *checker) readFiscalEnd() string {
+func (c *orderReader) readFiscalEnd() string {
 	b := c.im.mapping.binding(fiscalEndMonth)
 	if b == nil || b.index >= len(c.row.Cells) {
 		return ""
@@ -149,7 +158,7 @@ func (c *checker) readFiscalEnd() string {
 }
 
 // setCompany sets the facts in the row about a company to create.
-func (c *checker) setCompany(company *filing.Company) {
+func (c *orderReader) setCompany(company *filing.Company) {
 	v := c.values
 	company.LegalName = v[legalName]
 	company.EntityType = filing.EntityType(v[entityType])
@@ -183,7 +192,7 @@ func readAddress(values []string) *filing.Address {
 }
 
 // readFormation makes the formation. Source: spec section 4, rules 2 to 6.
-func (c *checker) readFormation() *filing.FormationItem {
+func (c *orderReader) readFormation() *filing.FormationItem {
 	v := c.values
 	f := &filing.FormationItem{Expedited: v[expedited] == yes}
 	c.setCompany(&f.Company)
@@ -208,7 +217,7 @@ func (c *checker) readFormation() *filing.FormationItem {
 }
 
 // readEIN makes the EIN application. Source: spec section 4, rule 7.
-func (c *checker) readEIN() *filing.EINItem {
+func (c *orderReader) readEIN() *filing.EINItem {
 	c.readPart(ofEIN)
 	v := c.values
 	answer := func(id columnID) bool {
@@ -251,7 +260,7 @@ func (c *checker) readEIN() *filing.EINItem {
 
 // setAgent sets the registered agent in every product that needs one. It is the filing service's
 // agent if the row orders it, or the supplied agent.
-func (c *checker) setAgent(d *draft) {
+func (c *orderReader) setAgent(d *draft) {
 	o := &d.request.Order
 	c.refuseOtherAgent(o)
 	switch {
@@ -288,7 +297,7 @@ func (c *checker) setAgent(d *draft) {
 
 // refuseOtherAgent adds an error if a row orders the filing service's agent and names another
 // agent. The order would appoint the service's agent. Source: spec section 4, rule 8.
-func (c *checker) refuseOtherAgent(o *filing.Order) {
+func (c *orderReader) refuseOtherAgent(o *filing.Order) {
 	change := c.values[changeOfAgent] == yes
 	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.mapping.product) {
 		return
@@ -310,7 +319,7 @@ func (c *checker) refuseOtherAgent(o *filing.Order) {
 
 // isChange reports whether the row changes the agent. If not, it appoints the first agent. The
 // value in the row decides. It must agree with the product, if one was given.
-func (c *checker) isChange() bool {
+func (c *orderReader) isChange() bool {
 	change := c.im.mapping.product == filing.AgentChange
 	b := c.im.mapping.binding(changeOfAgent)
 	if b == nil || c.isFaulty(changeOfAgent) {

@@ -68,7 +68,7 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 				if row.Number <= im.layout.row {
 					return hideUnder(new([]string), row.Cells), ctx.Err()
 				}
-				return im.masked(row.Cells), ctx.Err()
+				return im.mapping.masked(row.Cells), ctx.Err()
 			}
 			headers := others[name]
 			shown := hideUnder(&headers, row.Cells)

@@ -24,13 +24,13 @@ var familyNames = text.WordTable(map[bool]string{true: "Above Blank Na Nan Nil N
 
 // isName reports whether a placeholder is a person's last name. It must be written as a name, next
 // to a first name.
-func (c *checker) isName(b *binding, word string) bool {
+func (c *cellReader) isName(b *binding, word string) bool {
 	return familyNames[word] && strings.HasSuffix(strings.ToLower(b.field), "lastname") && c.values[b.id-1] != ""
 }
 
 // readPlaceholder reports whether a cell has no value for an order, and adds a problem if its text
 // is a stand-in for a value. A zero is a value only in a column of numbers or of yes and no.
-func (c *checker) readPlaceholder(b *binding, word string) bool {
+func (c *cellReader) readPlaceholder(b *binding, word string) bool {
 	meaning := text.PlaceholderOf(word)
 	switch {
 	case meaning == text.Value:

@@ -50,14 +50,44 @@ type Problem struct {
 	ColumnIndex int `json:"-"`
 }
 
+// cellReader reads the cells of a row into values and reports their problems.
+type cellReader struct {
+	im   *Import
+	year int
+	row  *Row
+	// values are the values of the current row by column.
+	values []string
+	// faulty are the columns of the current row whose values could not be read.
+	faulty []columnID
+	// isNew reports whether the row has no Company ID and describes a company.
+	isNew  bool
+	phones map[string]string
+	// suggests reports whether problems get suggestions.
+	suggests bool
+	// probe reads suggestions. It is nil until the first suggestion.
+	probe *cellReader
+}
+
+func (im *Import) newCellReader() *cellReader {
+	if im.selected == nil {
+		im.selected, im.dayFirst = make(map[string]bool), make(map[int]cellText)
+	}
+	return &cellReader{
+		im:     im,
+		year:   im.options.Now.Year(),
+		values: make([]string, len(columns)),
+		phones: map[string]string{},
+	}
+}
+
 // addError adds an error for a value that cannot be read, under the rule of its column.
-func (c *checker) addError(b *binding, value, message string) {
+func (c *cellReader) addError(b *binding, value, message string) {
 	c.addErrorUnder(b, value, b.rule, message)
 }
 
 // addErrorUnder is addError under another rule. In a column that is only kept for the record it
 // adds a warning.
-func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
+func (c *cellReader) addErrorUnder(b *binding, value, rule, message string) {
 	if b.unsent || b.recordOnly && !c.isNew {
 		c.addProblem(b, value, Warning, rule, message)
 		return
@@ -68,17 +98,17 @@ func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
 
 // refuse is addErrorUnder for names. A name is compared with the filing service's record even if it
 // is only kept for the record. A name that cannot be read is therefore an error.
-func (c *checker) refuse(b *binding, value, rule, message string) {
+func (c *cellReader) refuse(b *binding, value, rule, message string) {
 	at := *b
 	at.recordOnly = b.recordOnly && b.kind != nameKind
 	c.addErrorUnder(&at, value, rule, message)
 }
 
-func (c *checker) addWarning(b *binding, value, rule, message string) {
+func (c *cellReader) addWarning(b *binding, value, rule, message string) {
 	c.addProblem(b, value, Warning, rule, message)
 }
 
-func (c *checker) addProblem(b *binding, value string, severity Severity, rule, message string) {
+func (c *cellReader) addProblem(b *binding, value string, severity Severity, rule, message string) {
 	if value != "" && c.isSecret(b, value) {
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
@@ -113,7 +143,7 @@ func byColumn(a, b Problem) int {
 }
 
 // textOf returns the row's text in a column, as given.
-func (c *checker) textOf(b *binding) string {
+func (c *cellReader) textOf(b *binding) string {
 	if b.index >= 0 && b.index < len(c.row.Cells) {
 		return c.row.Cells[b.index].Text
 	}
@@ -122,7 +152,7 @@ func (c *checker) textOf(b *binding) string {
 
 // bindingAt returns the binding of a column, or one without a cell if the sheet
 // lacks the column.
-func (c *checker) bindingAt(id columnID) *binding {
+func (c *cellReader) bindingAt(id columnID) *binding {
 	if b := c.im.mapping.binding(id); b != nil {
 		return b
 	}
@@ -131,7 +161,7 @@ func (c *checker) bindingAt(id columnID) *binding {
 
 // addViolations adds the rules that a request breaks as problems at their cells. Cells that could
 // not be read are left out, because they have an error already.
-func (c *checker) addViolations(violations []filing.Violation) {
+func (c *orderReader) addViolations(violations []filing.Violation) {
 	for _, v := range violations {
 		b := c.bindingOf(v.Field)
 		id := b.id
@@ -158,7 +188,7 @@ func (c *checker) addViolations(violations []filing.Violation) {
 const noNameRule = "company.no-name"
 
 // bindingOf finds the column of a field of the filing service.
-func (c *checker) bindingOf(field string) *binding {
+func (c *orderReader) bindingOf(field string) *binding {
 	if b, ok := c.officerField(field); ok {
 		return b
 	}
@@ -177,7 +207,7 @@ func (c *checker) bindingOf(field string) *binding {
 	return c.bindingAt(id)
 }
 
-func (c *checker) isFaulty(id columnID) bool {
+func (c *cellReader) isFaulty(id columnID) bool {
 	for _, b := range c.faulty {
 		if b == id {
 			return true

@@ -137,7 +137,7 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		Number:   r.Number,
 		Corrects: im.numberOf(r.Cells),
 		Repeats:  r.repeats,
-		Cells:    sheet.EncodeCells(im.target.cells(im.masked(r.Cells))),
+		Cells:    sheet.EncodeCells(im.target.cells(im.mapping.masked(r.Cells))),
 		Request:  r.Request,
 		Result:   r.Result,
 		Message:  r.Message,

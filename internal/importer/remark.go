@@ -191,10 +191,6 @@ var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold,
 	"not, acqui, diseng, chapter, surrender, shut, wound, pending, ask, check, confirm, verify", ",")
 
 // judge returns the verdict of the text of a column on filing its row in a year.
-func judge(header, text string, year int) verdict {
-	return remarkKindOf(header).judge(header, text, year)
-}
-
 func (k remarkKind) judge(header, text string, year int) verdict {
 	if more := len(text) - maxJudgedText; more > 0 {
 		// A log of notes has the newest note at its end or at its beginning.
@@ -421,8 +417,20 @@ func (im *Import) readComments() error {
 	return err
 }
 
+// remarkReader judges the remarks in and above the rows.
+type remarkReader struct {
+	*cellReader
+	// judged are the verdicts on remarks.
+	judged map[judgedText]verdict
+	// filteredOut is the filter that excludes the current row, or an empty text.
+	filteredOut string
+	section     section
+	// lastRow is the number of the last row that was checked.
+	lastRow int
+}
+
 // hearRemarks judges the remarks in the row.
-func (c *checker) hearRemarks() {
+func (c *remarkReader) hearRemarks() {
 	for i := range c.im.mapping.remarkColumns {
 		m := &c.im.mapping.remarkColumns[i]
 		kind := m.kind
@@ -446,7 +454,7 @@ func (c *checker) hearRemarks() {
 }
 
 // hearBeside judges the remarks that were beside the row in the workbook that it corrects.
-func (c *checker) hearBeside() {
+func (c *remarkReader) hearBeside() {
 	if c.im.origin == nil || len(c.im.origin.Beside) == 0 {
 		return
 	}
@@ -466,7 +474,7 @@ const remarkRule = "row.remark"
 
 // hear judges a remark. A remark that holds the row is an error until a person excludes the row or
 // files it anyway.
-func (c *checker) hear(m remark) {
+func (c *remarkReader) hear(m remark) {
 	v := c.verdictOf(m)
 	o := &c.im.options
 	if filter := c.im.selects(o.Exclude, m.column, m.text); filter != "" {
@@ -511,7 +519,7 @@ func (c *checker) hear(m remark) {
 type judgedText struct{ column, text, year string }
 
 // verdictOf judges a remark. The status of many rows is the same and judged only once.
-func (c *checker) verdictOf(m remark) verdict {
+func (c *remarkReader) verdictOf(m remark) verdict {
 	key := judgedText{m.column, m.text, c.values[filingYear]}
 	v, known := c.judged[key]
 	if !known {

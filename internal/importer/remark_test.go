@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 	} {
 		for header, texts := range all {
 			for _, text := range texts {
-				if got := judge(header, text, 2026); got != want {
+				if got := remarkKindOf(header).judge(header, text, 2026); got != want {
 					t.Errorf("%s=%s: %d, want %d in %s", header, text, got, want, clauses(text))
 				}
 			}
@@ -103,7 +103,7 @@ func TestJudge(t *testing.T) {
 		log + "DO NOT FILE.": holds, "Dissolved 2024. " + log: holds, log: passes,
 		log + "DO NOT FILE. " + log + log: warns,
 	} {
-		if got := judge("Notes", text, 2026); got != want {
+		if got := noteRemark.judge("Notes", text, 2026); got != want {
 			t.Errorf("%d bytes: %d, want %d", len(text), got, want)
 		}
 	}

@@ -75,47 +75,20 @@ func (r *Row) message() string {
 	return strings.Join(all, "; ")
 }
 
-// checker turns rows into orders. Each goroutine needs a separate checker.
+// checker turns rows into orders. Each goroutine needs a separate checker. Its parts read the same
+// row.
 type checker struct {
-	im   *Import
-	year int
-	// values are the values of the current row by column.
-	values []string
-	faulty []columnID
-	// isNew reports whether the row has no Company ID and describes a company.
-	isNew  bool
-	phones map[string]string
-	// judged are the verdicts on remarks.
-	judged map[judgedText]verdict
-
-	// filteredOut is the filter that excludes the current row, or an empty text.
-	filteredOut string
-
-	// run belongs to the current row.
-	run     RunRow
-	section section
-	// lastRow is the number of the last row that was checked.
-	lastRow int
-
-	row *Row
-	// officers are the first columns of the officers of the row's request.
-	officers []columnID
-	// suggests reports whether problems get suggestions.
-	suggests bool
-	// probe reads suggestions. It is nil until the first suggestion.
-	probe *checker
+	*cellReader
+	orderReader
+	remarkReader
 }
 
 func (im *Import) newChecker() *checker {
-	if im.selected == nil {
-		im.selected, im.dayFirst = make(map[string]bool), make(map[int]cellText)
-	}
+	c := im.newCellReader()
 	return &checker{
-		im:     im,
-		year:   im.options.Now.Year(),
-		values: make([]string, len(columns)),
-		phones: map[string]string{},
-		judged: map[judgedText]verdict{},
+		cellReader:   c,
+		orderReader:  orderReader{cellReader: c},
+		remarkReader: remarkReader{cellReader: c, judged: map[judgedText]verdict{}},
 	}
 }
 
@@ -193,7 +166,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 }
 
 // readPart reads the cells of a part of the order.
-func (c *checker) readPart(p part) {
+func (c *cellReader) readPart(p part) {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
 		if b := &bindings[i]; b.index < len(c.row.Cells) {
@@ -203,7 +176,7 @@ func (c *checker) readPart(p part) {
 }
 
 // filled finds the first cell of a part with a value.
-func (c *checker) filled(p part) *binding {
+func (c *cellReader) filled(p part) *binding {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
 		if b := &bindings[i]; b.index < len(c.row.Cells) && isFilled(b.kind, c.row.Cells[b.index]) {
@@ -214,7 +187,7 @@ func (c *checker) filled(p part) *binding {
 }
 
 // isEmpty reports whether the row has no value in a column.
-func (c *checker) isEmpty(id columnID) bool {
+func (c *cellReader) isEmpty(id columnID) bool {
 	b := c.im.mapping.binding(id)
 	return b == nil || b.index >= len(c.row.Cells) || !isFilled(b.kind, c.row.Cells[b.index])
 }
@@ -233,7 +206,7 @@ func (c *checker) checkWidth() {
 
 // fillOptions applies the state and the user of the options. It returns a reason to skip a row of
 // another state.
-func (c *checker) fillOptions() (skip string) {
+func (c *orderReader) fillOptions() (skip string) {
 	o := &c.im.options
 	v := c.values
 	if o.State != "" && !c.isFaulty(filingState) {
@@ -259,7 +232,7 @@ func (c *checker) fillOptions() (skip string) {
 }
 
 // fillYear applies the filing year of the options or of the schedule's run.
-func (c *checker) fillYear() {
+func (c *orderReader) fillYear() {
 	year := cmp.Or(c.run.FilingYear, c.im.options.FilingYear)
 	if year == "" || c.isFaulty(filingYear) {
 		return
@@ -273,7 +246,7 @@ func (c *checker) fillYear() {
 	v[filingYear] = year
 }
 
-func (c *checker) fillUser(user string) {
+func (c *orderReader) fillUser(user string) {
 	v := c.values
 	for _, id := range []columnID{userID, userEmail} {
 		if v[id] != "" && !strings.EqualFold(v[id], user) {
@@ -326,14 +299,14 @@ func (c *checker) whyNotAFiling() string {
 		return isBeside
 	case filled == 0:
 		return ""
-	case c.isBlank():
+	case p.isBlank(cells):
 		return isBlank
-	case totalWord.MatchString(cells[first].Text) && c.onlyNumbersBeside(first):
+	case totalWord.MatchString(cells[first].Text) && p.onlyNumbersBeside(first, cells):
 		return isTotal
-	case filled == 1 && p.bound() > 1 && (c.isNote(first) || c.speaks(cells[first].Text)), filled > 1 &&
+	case filled == 1 && p.bound() > 1 && (p.isNote(first, cells[first].Text) || c.speaks(cells[first].Text)), filled > 1 &&
 		c.isHeading(first):
 		return isFootnote
-	case filled > 1 && c.repeatsHeader():
+	case filled > 1 && c.im.layout.repeatsHeader(cells):
 		return isHeading
 	}
 	return ""
@@ -341,9 +314,9 @@ func (c *checker) whyNotAFiling() string {
 
 // isBlank reports whether the cells of the order hold only zeros, unchecked boxes and placeholders.
 // Formulas below the last company and exports of databases write such cells.
-func (c *checker) isBlank() bool {
+func (p *mapping) isBlank(cells []sheet.Cell) bool {
 	found := false
-	for _, cell := range c.im.mapping.over(c.row.Cells) {
+	for _, cell := range p.over(cells) {
 		switch {
 		case cell.Kind == sheet.Blank:
 		case cell.Text == "FALSE", text.IsZero(cell.Text),
@@ -363,8 +336,8 @@ var totalWord = regexp.MustCompile(`(?i)^\W*((grand\W*|sub\W*)?totals?|sum|count
 
 // onlyNumbersBeside reports whether the other cells of the order are blank or sums. A year is not a
 // sum.
-func (c *checker) onlyNumbersBeside(first int) bool {
-	for b, cell := range c.im.mapping.over(c.row.Cells) {
+func (p *mapping) onlyNumbersBeside(first int, cells []sheet.Cell) bool {
+	for b, cell := range p.over(cells) {
 		switch kind := cell.Kind; {
 		case b.index == first, kind == sheet.Blank, kind == sheet.Formula, kind == sheet.Error:
 		case kind == sheet.Number, kind == sheet.Text:
@@ -378,11 +351,10 @@ func (c *checker) onlyNumbersBeside(first int) bool {
 	return true
 }
 
-// isNote reports whether a row's only cell is a heading or a footnote. A cell that could begin a
-// company's row (an ID, an address, a company's name) is not a note.
-func (c *checker) isNote(i int) bool {
-	text := c.row.Cells[i].Text
-	for _, b := range c.im.mapping.bindings {
+// isNote reports whether the text of a row's only cell is a heading or a footnote. A cell that could
+// begin a company's row (an ID, an address, a company's name) is not a note.
+func (p *mapping) isNote(i int, text string) bool {
+	for _, b := range p.bindings {
 		if b == nil || b.index != i {
 			continue
 		}
@@ -411,13 +383,13 @@ func endsAsCompany(name string) bool {
 	return len(words) > 1 && companyEndings[words[len(words)-1]]
 }
 
-func (c *checker) repeatsHeader() bool {
-	headings := c.im.layout.headings
-	for i, cell := range c.row.Cells {
-		if cell.Kind == sheet.Blank || c.im.layout.isOutside(i) {
+// repeatsHeader reports whether all cells of a row repeat their headers.
+func (l *layout) repeatsHeader(cells []sheet.Cell) bool {
+	for i, cell := range cells {
+		if cell.Kind == sheet.Blank || l.isOutside(i) {
 			continue
 		}
-		if i >= len(headings) || !strings.EqualFold(filing.HideSSNs(cell.Text), headings[i].text) {
+		if i >= len(l.headings) || !strings.EqualFold(filing.HideSSNs(cell.Text), l.headings[i].text) {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // suggestionsFor returns texts that a cell with a problem may be meant to hold, the likeliest
 // first. The column of the cell can read each of them without a problem.
-func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
+func (c *cellReader) suggestionsFor(b *binding, rule, value string) []string {
 	if b.kind == ssnKind || b.unsent || len(value) > maxSuggested {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 const maxSuggested = 100
 
 // reads reports whether a column reads a text without a problem.
-func (c *checker) reads(b *binding, text string) bool {
+func (c *cellReader) reads(b *binding, text string) bool {
 	if c.probe == nil {
-		c.probe = c.im.newChecker()
+		c.probe = c.im.newCellReader()
 	}
 	probe := c.probe
 	probe.row = &Row{Number: c.row.Number}
@@ -211,7 +211,7 @@ var suggestedDates = []string{
 }
 
 // suggestDates finds the days that a text may mean.
-func (c *checker) suggestDates(value string) (all []string) {
+func (c *cellReader) suggestDates(value string) (all []string) {
 	for _, form := range suggestedDates {
 		if day, err := time.Parse(form, value); err == nil {
 			all = append(all, day.Format(time.DateOnly))

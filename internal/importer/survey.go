@@ -494,7 +494,7 @@ func (im *Import) sample(h *heading, text string, secrets bool) string {
 	if stray {
 		return filing.MaskSSN(text)
 	}
-	return shorten(h.hiding().hide(h.text, text))
+	return shorten(h.hiding()(text))
 }
 
 // ColumnInfo describes a column to which another column can be mapped.

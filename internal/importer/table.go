@@ -71,7 +71,7 @@ type section struct {
 
 // enterSection updates the section with a row of the table. A heading that speaks against filing
 // begins a section. A short heading of another kind, after rows of companies, ends it.
-func (c *checker) enterSection(isHeading bool) {
+func (c *remarkReader) enterSection(isHeading bool) {
 	s := &c.section
 	if c.row.Number <= c.lastRow {
 		// The sheet is read again.
@@ -100,23 +100,24 @@ func (c *checker) enterSection(isHeading bool) {
 const maxSection = 40
 
 // speaks reports whether a heading speaks against filing.
-func (c *checker) speaks(heading string) bool {
+func (c *remarkReader) speaks(heading string) bool {
 	return noteRemark.judge(headingColumn, heading, c.year) != passes
 }
 
 // isHeading reports whether the row is a heading that speaks against filing. The row may have
 // further cells if none of them can belong to an order.
-func (c *checker) isHeading(first int) bool {
+func (c *remarkReader) isHeading(first int) bool {
 	for b, cell := range c.im.mapping.over(c.row.Cells) {
 		if is := valueTest(b.id); is != nil && b.index != first && b.kind != nameKind && is(cell.Text) {
 			return false
 		}
 	}
-	return c.speaks(c.row.Cells[first].Text) && c.isNote(first)
+	text := c.row.Cells[first].Text
+	return c.speaks(text) && c.im.mapping.isNote(first, text)
 }
 
 // hearSection judges the heading above the row.
-func (c *checker) hearSection() {
+func (c *remarkReader) hearSection() {
 	if c.section.text == "" {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 //
 // It runs for every cell of a file with a million rows, so a value that needs no change is not
 // copied.
-func (c *checker) readCell(b *binding, cell sheet.Cell) string {
+func (c *cellReader) readCell(b *binding, cell sheet.Cell) string {
 	switch cell.Kind {
 	case sheet.Blank:
 		return ""
@@ -43,7 +43,7 @@ func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 	if c.readPlaceholder(b, text) {
 		return ""
 	}
-	if b.kind != ssnKind && c.im.hide(b.index, text) != text {
+	if b.kind != ssnKind && c.im.mapping.hide(b.index, text) != text {
 		c.addErrorUnder(b, text, "cell.ssn",
 			"this looks like a Social Security number, which is not needed here: remove it from the cell")
 		return ""
@@ -134,7 +134,7 @@ var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“",
 // readText replaces typographic quotation marks by the plain ones in the states' forms. A text with
 // lost letters is an error. A text with letters that only look wrong is a warning with the likely
 // original.
-func (c *checker) readText(b *binding, text string) string {
+func (c *cellReader) readText(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
 		c.addProblem(b, text, severityOf(b), "text.lost-letters",
 			"letters of this text were lost when the file was saved, and show as \uFFFD: type them again and "+
@@ -186,7 +186,7 @@ func isUnusual(r rune) bool {
 	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
 }
 
-func (c *checker) readState(b *binding, text string) string {
+func (c *cellReader) readState(b *binding, text string) string {
 	state, ok := filing.ParseState(text)
 	if !ok {
 		state, ok = filing.ParseState(strings.Join(strings.Fields(text), " "))
@@ -200,7 +200,7 @@ func (c *checker) readState(b *binding, text string) string {
 
 // readYear accepts four digits, also as "2026.0", FY2026 or '2026. A date is a year if its cell
 // shows only the year, or if the year was entered in a cell with a date format.
-func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readYear(b *binding, cell sheet.Cell, text string) string {
 	if cell.Kind == sheet.Date {
 		if year, ok := yearOf(cell); ok {
 			return year
@@ -289,7 +289,7 @@ func yesNo(word string) string {
 	return ""
 }
 
-func (c *checker) readBool(b *binding, text string) string {
+func (c *cellReader) readBool(b *binding, text string) string {
 	switch text {
 	case "yes", "TRUE":
 		return yes
@@ -317,7 +317,7 @@ var dateForms = []string{
 	"2006-01-02T15:04:05Z07:00", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM",
 }
 
-func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readDate(b *binding, cell sheet.Cell, text string) string {
 	const remedy = ": enter it as YYYY-MM-DD"
 	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
 		c.addError(b, text, "the number "+text+" is not a date"+remedy)
@@ -414,7 +414,7 @@ var otherEntityTypes = map[string]string{
 	"publicbenefitcorporation": "a benefit corporation", "benefitcorporation": "a benefit corporation",
 }
 
-func (c *checker) readEntityType(b *binding, text string) string {
+func (c *cellReader) readEntityType(b *binding, text string) string {
 	if t, ok := filing.ParseEntityType(text); ok {
 		return string(t)
 	}
@@ -428,7 +428,7 @@ func (c *checker) readEntityType(b *binding, text string) string {
 	return ""
 }
 
-func (c *checker) readChoice(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readChoice(b *binding, cell sheet.Cell, text string) string {
 	choice, ok := b.choose(text)
 	if !ok && b.id == fiscalEndMonth {
 		choice, ok = monthOf(cell, text)
@@ -484,7 +484,7 @@ var countries = map[string]string{
 }
 
 // readCountry accepts a two-letter code or the name of a country.
-func (c *checker) readCountry(b *binding, text string) string {
+func (c *cellReader) readCountry(b *binding, text string) string {
 	if code, ok := countries[filing.FoldName(text)]; ok {
 		return code
 	}
@@ -497,7 +497,7 @@ func (c *checker) readCountry(b *binding, text string) string {
 }
 
 // readCount accepts a whole number, also as "3.0".
-func (c *checker) readCount(b *binding, text string) string {
+func (c *cellReader) readCount(b *binding, text string) string {
 	whole, zeros, _ := strings.Cut(text, ".")
 	if isDigits(whole) && len(whole) <= 7 && strings.Trim(zeros, "0") == "" {
 		return whole
@@ -507,7 +507,7 @@ func (c *checker) readCount(b *binding, text string) string {
 }
 
 // readSSN accepts nine digits, with or without dashes. Its messages do not contain the number.
-func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readSSN(b *binding, cell sheet.Cell, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '‐' || r == '‑' || r == '‒' || r == '–' {
 			return -1
@@ -529,7 +529,7 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 }
 
 // readEmail accepts one plain address. It suggests an address that is part of a longer text.
-func (c *checker) readEmail(b *binding, text string) string {
+func (c *cellReader) readEmail(b *binding, text string) string {
 	if filing.IsEmail(text) && !hasMailto(text) {
 		return text
 	}
@@ -562,7 +562,7 @@ func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "m
 const maxPhones = 4096
 
 // readPhone returns a phone number in E.164. Ten bare digits are a US number.
-func (c *checker) readPhone(b *binding, text string) string {
+func (c *cellReader) readPhone(b *binding, text string) string {
 	if number, ok := c.phones[text]; ok {
 		return number
 	}
