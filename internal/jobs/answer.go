@@ -25,7 +25,7 @@ const maxAttempts = 8
 
 // outcomeOf returns the outcome of a request.
 func (p *placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, try int, a filing.Answer) ledger.Outcome {
-	out := ledger.Outcome{
+	outcome := ledger.Outcome{
 		Row:        row.ID,
 		Try:        try,
 		Answer:     a,
@@ -37,16 +37,16 @@ func (p *placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, tr
 	}
 	switch a.Kind {
 	case filing.Accepted:
-		out.Items = matchItems(&r.order, a, r.quote)
+		outcome.Items = matchItems(&r.order, a, r.quote)
 	case filing.HasItem:
 		cost, parts := costOf(r.earlier, a.Has)
-		out.Items = []ledger.Item{{Product: a.Has, Cost: cost, Parts: parts}}
-		out.Due = time.Time{}
+		outcome.Items = []ledger.Item{{Product: a.Has, Cost: cost, Parts: parts}}
+		outcome.Due = time.Time{}
 	}
 	if r.order.Formation != nil && a.CompanyID != "" {
-		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(&r.order, a.CompanyID)
+		outcome.Company, outcome.Known = a.CompanyID, ledger.FormedClaims(&r.order, a.CompanyID)
 	}
-	return out
+	return outcome
 }
 
 // Unrecorded is an answer of the filing service that is not recorded because the database is
@@ -107,25 +107,25 @@ func (a *unrecordedAnswers) list() []*Unrecorded {
 // recordOutcome records an outcome in the ledger and retries until it succeeds. It logs the order
 // IDs of an answer that cannot be recorded at once. The outcome's message, if it has one, replaces
 // the message that follows from the answer and notes.
-func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome, notes []string) error {
-	u := &Unrecorded{row.Batch, row.Number, out}
+func (p *placer) recordOutcome(row ledger.Row, outcome ledger.Outcome, notes []string) error {
+	u := &Unrecorded{row.Batch, row.Number, outcome}
 	// recorded has a filing.Result, or nothing if the outcome was recorded before. It is atomic
 	// because the ledger calls Explain again if it writes the outcome back after a restore.
 	var recorded atomic.Value
-	out.Of = ledger.BatchRow{Batch: row.Batch, Number: row.Number}
-	out.Explain = func(s filing.RowState) string {
+	outcome.Of = ledger.BatchRow{Batch: row.Batch, Number: row.Number}
+	outcome.Explain = func(s filing.RowState) string {
 		recorded.Store(s.Next())
-		return cmp.Or(out.Message, messageFor(out.Answer, s, notes)+unorderedItems(out.Items))
+		return cmp.Or(outcome.Message, messageFor(outcome.Answer, s, notes)+unorderedItems(outcome.Items))
 	}
 	attributes, failed := u.attributes(), false
 	backoff := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 	return retry.Do(context.Background(), backoff, func() (final bool, err error) {
-		err = p.ledger.RecordOutcome(context.Background(), out)
+		err = p.ledger.RecordOutcome(context.Background(), outcome)
 		switch {
 		case err == nil:
 			p.unrecorded.remove(u)
 			result, _ := recorded.Load().(filing.Result)
-			p.logAnswer(out.Answer, append(attributes, "result", result))
+			p.logAnswer(outcome.Answer, append(attributes, "result", result))
 			return true, nil
 		case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrTransition):
 			p.log.Error("answer refused by the ledger", append(attributes, "err", err)...)
@@ -185,14 +185,14 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 // recorded by its order ID.
 func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
-	var made []ledger.Item
+	var items []ledger.Item
 	var unmatched []int
 	for _, item := range a.Items {
-		if slices.ContainsFunc(made, func(m ledger.Item) bool { return m.OrderID == item.OrderID }) {
+		if slices.ContainsFunc(items, func(m ledger.Item) bool { return m.OrderID == item.OrderID }) {
 			continue
 		}
-		i := len(made)
-		made = append(made, ledger.Item{
+		i := len(items)
+		items = append(items, ledger.Item{
 			OrderType:          item.OrderType,
 			OrderID:            item.OrderID,
 			FilingStatus:       item.FilingStatus,
@@ -210,18 +210,18 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 			}
 			continue
 		}
-		made[i].Product = left[at]
+		items[i].Product = left[at]
 		left = slices.Delete(left, at, at+1)
 	}
 	if len(unmatched) == 1 && len(left) == 1 {
-		made[unmatched[0]].Product = left[0]
+		items[unmatched[0]].Product = left[0]
 	}
-	for i := range made {
-		if made[i].Product != "" {
-			made[i].Cost, made[i].Parts = costOf(quote, made[i].Product)
+	for i := range items {
+		if items[i].Product != "" {
+			items[i].Cost, items[i].Parts = costOf(quote, items[i].Product)
 		}
 	}
-	return made
+	return items
 }
 
 // costOf returns the quoted cost of one product with its parts.
@@ -244,7 +244,7 @@ func orderIDs(items []filing.Item) []string {
 
 // messageFor returns the message of a row in the results: what happened and what to do.
 func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
-	said := strings.TrimSuffix(a.Message, ".")
+	reason := strings.TrimSuffix(a.Message, ".")
 	var bought []filing.Product
 	for _, p := range s.Bought {
 		if p.Product != filing.CompanyRecord {
@@ -256,11 +256,11 @@ func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	switch {
 	case s.Result == filing.Placed && a.Kind == filing.HasItem && s.HasBought(a.Has):
 		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" +
-			said + ")"
+			reason + ")"
 	case s.Result == filing.Placed:
 		text = "placed: " + titles(bought)
 		if a.Kind == filing.HasItem {
-			text += "; the filing service has the " + a.Has.Title() + " already: " + said
+			text += "; the filing service has the " + a.Has.Title() + " already: " + reason
 		}
 		if s.HasBought(filing.Formation) && a.CompanyID != "" {
 			text += "; the new company is " + a.CompanyID
@@ -276,11 +276,11 @@ func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	case s.Result == "" && len(s.Rest) > 0 && a.Kind == filing.Accepted:
 		text = "ordered next: " + titles(s.Rest)
 	case a.Kind == filing.HasItem && len(s.Done()) > 0 && s.Result != filing.Exists && s.Result != filing.Uncertain:
-		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), said)
+		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), reason)
 	case s.Result == filing.Exists:
-		text = "the filing service has it already: " + said
+		text = "the filing service has it already: " + reason
 	case s.Result == filing.Uncertain:
-		text = "sent, but the filing service did not confirm it: " + said + ". " + checkDashboard
+		text = "sent, but the filing service did not confirm it: " + reason + ". " + checkDashboard
 	case a.Kind == filing.Refused:
 		text = "the filing service refused it: " + a.Message
 	case a.Kind == filing.NoFunds:

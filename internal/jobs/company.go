@@ -106,7 +106,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
 		func(try int, a filing.Answer) error {
-			out := ledger.Outcome{
+			outcome := ledger.Outcome{
 				Row:     row.ID,
 				Try:     try,
 				Answer:  a,
@@ -120,10 +120,10 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 				created.ID = a.CompanyID
 				// Complete sends these, because the creation request has no fields for them.
 				created.StructureType, created.TaxElection, created.FiscalEndMonth = "", "", ""
-				out.Company = a.CompanyID
-				out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: created}
+				outcome.Company = a.CompanyID
+				outcome.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: created}
 			}
-			return p.recordOutcome(row, out, nil)
+			return p.recordOutcome(row, outcome, nil)
 		})
 	if err != nil || len(begun.Taken) == 0 {
 		return err

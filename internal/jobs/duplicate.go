@@ -60,10 +60,10 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request
 	case !t.Bought:
 		what := "the same " + t.Claim.Product.Title()
 		if t.Covers {
-			what = "an earlier annual report, whose subscription may cover this one,"
+			what = "an earlier annual report, whose subscription may cover this one"
 		}
 		deferral.Next, deferral.Wait = filing.Ready, t.Key
-		deferral.Message = fmt.Sprintf("%s is in %s, whose answer is out: this row waits for it", what, where)
+		deferral.Message = fmt.Sprintf("%s orders %s, and its result is not known yet: this row waits for it", where, what)
 	case t.Covers:
 		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
 			Batch:  row.Batch,

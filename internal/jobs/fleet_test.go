@@ -85,7 +85,7 @@ func TestRedeliveredAfterShutdown(t *testing.T) {
 }
 
 // Ctrl-C waits for the answers that are out, records them and sends nothing more.
-func TestStopRecordsWhatIsOut(t *testing.T) {
+func TestStop_RecordsInFlightAnswers(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{AutoSeed: true})
 		f.add("a", requests(60, report, agentChange)...)
@@ -113,7 +113,7 @@ func TestStopRecordsWhatIsOut(t *testing.T) {
 
 // A worker that stops waits for the orders in its hands, whether the queue still
 // knows of them or not.
-func TestStopWaitsWithoutTheQueue(t *testing.T) {
+func TestStop_WaitsWithoutRedis(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", report(0))
 	hold, reached, answer := held()

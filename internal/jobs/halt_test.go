@@ -33,7 +33,7 @@ func (f *firm) wantUntouched(batch string) (placed int) {
 
 // Money for half, of which only the service knows: few rows ask in vain, the
 // rest stays ready, and goes on after the deposit.
-func TestFundsForHalf(t *testing.T) {
+func TestRun_FundsForHalf(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: 60 * each, AutoSeed: true, Latency: 5 * time.Millisecond})
 		f.add("a", requests(120, report)...)
@@ -58,7 +58,7 @@ func TestFundsForHalf(t *testing.T) {
 }
 
 // Where deposits are declared, the book itself keeps rows from asking.
-func TestFundsByTheBook(t *testing.T) {
+func TestRun_RecordedBalance(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.must(f.RecordDeposit(t.Context(), 10*each+1, "opening"))
 	f.add("a", requests(30, report)...)
@@ -75,7 +75,7 @@ func TestFundsByTheBook(t *testing.T) {
 }
 
 // A batch that waits for funds resumes after the deposit.
-func TestWaitForFunds(t *testing.T) {
+func TestRun_WaitsForFunds(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
 	f.add("a", requests(20, report)...)
 	ended := make(chan jobs.RunResult)
@@ -93,7 +93,7 @@ func TestWaitForFunds(t *testing.T) {
 
 // A key that is refused stops everything at once and burns nothing; with a key
 // that is accepted the same batch goes on.
-func TestRefusedKey(t *testing.T) {
+func TestRun_RefusedKey(t *testing.T) {
 	const other = "sk_test_other"
 	for name, n := range map[string]int32{"from the start": 0, "in the middle": 40} {
 		t.Run(name, func(t *testing.T) {

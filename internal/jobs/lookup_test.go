@@ -29,7 +29,7 @@ func (f *firm) incomplete() {
 
 // Whatever is ordered, for whomever: before somebody's yes nothing is sent but
 // questions, and each of them once.
-func TestLookUpOnlyAsks(t *testing.T) {
+func TestCompare_OnlyReads(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{Latency: time.Millisecond})
 	f.incomplete()
@@ -98,7 +98,7 @@ func TestLookUpOnlyAsks(t *testing.T) {
 // A company that lacks what the state's fee follows is quoted from what the
 // service does say of it, and from the sheet for the rest; the placing afterwards
 // completes it once, creates each user once, and takes what was quoted.
-func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
+func TestCompare_QuoteOfIncompleteCompanies(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{Latency: time.Millisecond})
 	f.incomplete()
@@ -193,7 +193,7 @@ func TestUserOfManyRows(t *testing.T) {
 }
 
 // A look-up that is broken off says so.
-func TestLookUpEndsWithItsContext(t *testing.T) {
+func TestCompare_EndsWithContext(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true, Latency: 50 * time.Millisecond})
 	f.add("a", requests(100, report)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -175,7 +175,7 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 
 // Where nothing is asked, silence says nothing of the service: a rate of one
 // request a second is no outage.
-func TestSlowPaceIsNoOutage(t *testing.T) {
+func TestThrottle_SlowRateIsNoOutage(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", requests(2, agentChange)...)
 	queue := f.openQueue()

@@ -135,12 +135,12 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetitio
 			return p.service.PlaceOrder(ctx, full)
 		},
 		func(try int, a filing.Answer) error {
-			out := p.outcomeOf(row, r, intent.Claims, try, a)
+			outcome := p.outcomeOf(row, r, intent.Claims, try, a)
 			if sealed {
 				// The order cannot be sent again, and whether it was placed is unknown.
-				out.Repeatable, out.Exhausted, out.Message = false, true, sealedMessage
+				outcome.Repeatable, outcome.Exhausted, outcome.Message = false, true, sealedMessage
 			}
-			return p.recordOutcome(row, out, r.notes)
+			return p.recordOutcome(row, outcome, r.notes)
 		})
 	if err == nil && len(begun.Taken) > 0 {
 		return p.handleDuplicate(ctx, row, r, begun.Taken[0])
@@ -152,8 +152,8 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetitio
 	return err
 }
 
-const sealedMessage = "sent without an answer, and it cannot be sent again, for the Social Security number was sealed " +
-	"with another key, or is gone: check the company's dashboard, then resolve the row (importer resolve, or " +
+const sealedMessage = "sent without an answer, and it cannot be sent again, for the Social Security number was " +
+	"sealed with another key, or is gone: check the company's dashboard, then resolve the row (importer resolve, or " +
 	"Uncertain on the page)"
 
 // unseal returns the order with the Social Security number.

@@ -70,7 +70,7 @@ func (f *firm) sweep() {
 
 // When an order leaves, the ledger has its intent already: a process that dies
 // now leaves a row that everybody knows may have been bought.
-func TestIntentIsRecordedBeforeTheOrder(t *testing.T) {
+func TestPlacer_IntentBeforeOrder(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", report(0))
 	var seen []ledger.Row
@@ -86,7 +86,7 @@ func TestIntentIsRecordedBeforeTheOrder(t *testing.T) {
 
 // An order that a process announced before it stood still for most of its lease
 // is not sent: another process may have taken the row over.
-func TestNothingIsSentAfterStandingStill(t *testing.T) {
+func TestPlacer_SuspendedProcessSendsNothing(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	var passed atomic.Int64
 	f.reopen(func(c *ledger.Config) {
@@ -136,7 +136,7 @@ func TestAnswerIsRecordedOnceTheLedgerIsBack(t *testing.T) {
 
 // An order whose repetition is harmless, and that never gets an answer, is a
 // person's in the end: whether its last process waited for the answer or died.
-func TestAttemptsRunOut(t *testing.T) {
+func TestPlacer_AttemptsRunOut(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the last process dies: %t", dies), func(t *testing.T) {
 			f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
@@ -167,7 +167,7 @@ func TestAttemptsRunOut(t *testing.T) {
 
 // What a dead process sent is known by what its order held: of a row whose report
 // is placed only the agent was out, and that may be sent again.
-func TestSweepKnowsWhatWasDropped(t *testing.T) {
+func TestSweep_DroppedItems(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", reportAndAgent(0))
 	order := reportAndAgent(0).Order
@@ -193,7 +193,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 
 // An order that could not leave is not an attempt: with the breaker open nothing is
 // used up.
-func TestNotSentUsesUpNothing(t *testing.T) {
+func TestPlacer_NotSentUsesNoAttempt(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", requests(20, report)...)
 	var gone atomic.Bool
@@ -225,7 +225,7 @@ func TestNotSentUsesUpNothing(t *testing.T) {
 
 // What became of an order is told in plain words; what the network itself said is
 // in the log and beside the attempt.
-func TestABrokenConnectionIsToldInPlainWords(t *testing.T) {
+func TestAnswer_BrokenConnection(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{
 		AutoSeed: true,
 		Faults:   []sandbox.Fault{{Kind: sandbox.FaultEOF, Endpoint: "POST /orders"}},

@@ -19,7 +19,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-func TestAskingForPricesTellsTheFleet(t *testing.T) {
+func TestPrices_AnswerHaltsFleet(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var status int
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +74,7 @@ func (d dearer) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
 
 // A worker reserves and posts what things cost on the day, not on the day on
 // which it was started.
-func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
+func TestWorker_UsesCurrentPrices(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	quoter := f.quoter()
 	var later, asked atomic.Int64
@@ -114,7 +114,7 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 }
 
 // A row that costs more than was approved is not sent: it waits with the reason.
-func TestARowThatCostsMoreWaitsForApproval(t *testing.T) {
+func TestPlacer_HigherCostWaitsForApproval(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", report(0))
 	row := f.rows("a")[0]

@@ -109,7 +109,7 @@ func TestWhatEachProductCosts(t *testing.T) {
 
 // "EIN already exists" and "already requested" are told apart for the reader.
 // Nothing is bought, and the row says so.
-func TestEINThatIsThere(t *testing.T) {
+func TestPlacer_ExistingEIN(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.know(sandbox.Company{ID: "comp_0", EIN: "12-3456789"})
@@ -135,7 +135,7 @@ func TestEINThatIsThere(t *testing.T) {
 }
 
 // A 409 for the qualification leaves the agent, which is ordered alone.
-func TestAgentOfAQualificationThatIsThere(t *testing.T) {
+func TestPlacer_QualificationWithExistingAgent(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	known := sandbox.Company{
@@ -166,7 +166,7 @@ func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 
 // Agent service that the ledger knows to be active is not ordered again, however
 // it was bought: by itself, or with the formation of the company.
-func TestAgentThatIsActive(t *testing.T) {
+func TestPlacer_ActiveAgent(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
@@ -214,7 +214,7 @@ func TestAgentThatIsActive(t *testing.T) {
 }
 
 // The number travels in the order alone, and is never asked back.
-func TestNumberIsSentOnce(t *testing.T) {
+func TestPlacer_SSNIsSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.place("a", existing(0, filing.EIN, orderEIN), of(formation(1), orderEIN))
@@ -233,7 +233,7 @@ func TestNumberIsSentOnce(t *testing.T) {
 // A number that cannot be opened any more is asked for again; the order is not sent
 // without it. Where an attempt is uncertain already nobody can send it again: a person
 // decides, and the money stays reserved.
-func TestNumberSealedWithAnotherKey(t *testing.T) {
+func TestPlacer_SSNSealedWithAnotherKey(t *testing.T) {
 	for _, uncertain := range []bool{false, true} {
 		t.Run(fmt.Sprintf("uncertain: %t", uncertain), func(t *testing.T) {
 			t.Parallel()

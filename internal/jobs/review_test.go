@@ -82,7 +82,7 @@ func (f *firm) wantConfirmation(r ledger.Row, says, name string) {
 
 // A row that names another company than its Company ID is not sent: not what it
 // orders, not in whatever way it came to be sent, by id or by slug.
-func TestAnotherCompanysIDIsNotSent(t *testing.T) {
+func TestPlacer_OtherCompanysID(t *testing.T) {
 	for _, ref := range []string{"comp_702", "lakeshore-holdings"} {
 		for _, looked := range []bool{true, false} {
 			t.Run(ref, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 
 // What is written otherwise, or confirmed, is sent; other facts of the record
 // are told at the cell, before.
-func TestTheRightCompanyIsSent(t *testing.T) {
+func TestCompare_RightCompanyIsSent(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Harbor Light Bakery, L.L.C.", "LLC", "DE")
@@ -150,7 +150,7 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 
 // Names are accepted as the filing service has them, row by row: the company
 // whose name was seen, and no other that it becomes later.
-func TestNamesAreAccepted(t *testing.T) {
+func TestCompare_AcceptNames(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
@@ -177,7 +177,7 @@ func TestNamesAreAccepted(t *testing.T) {
 // A retry compares once more, and sends what is still another company's no more than
 // before. A record that was corrected at the service releases the row; what was
 // remembered of it does not hold it back for ever.
-func TestACorrectedRecordReleasesTheRow(t *testing.T) {
+func TestCompare_CorrectedRecordReleasesRow(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
@@ -323,7 +323,7 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 
 // A name close to one that was bought, looked up, or stands in the same sheet is
 // a warning before the approval; a number that differs is not.
-func TestNearNamesAreAWarning(t *testing.T) {
+func TestCompare_NearNames(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_9", "", "Café Río Inc.", "CORP", "WY")
@@ -396,7 +396,7 @@ func (f *firm) twoStates(batch string, names []string, order func(int) *filing.R
 // What the service said of a company for an earlier batch does not count: each batch looks
 // each of its companies up itself, once, also after a restart. One that was renamed, merged
 // or dissolved since is not filed for.
-func TestEachBatchLooksItsCompaniesUp(t *testing.T) {
+func TestLookup_EachBatchLooksUpItsCompanies(t *testing.T) {
 	for _, compared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("compared: %t", compared), func(t *testing.T) {
 			t.Parallel()

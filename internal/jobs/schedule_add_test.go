@@ -13,7 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-// What keeps a season from being kept is told by name, and nothing is kept.
+// What keeps a schedule from being kept is told by name, and nothing is kept.
 func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	agents := "Company ID,Filing State,User ID,Change Of Agent\ncomp_1,DE,user_1,yes\n"
@@ -99,7 +99,7 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	}
 }
 
-// The same season again is the same season, and another of its name is refused;
+// The same schedule again is the same schedule, and another of its name is refused;
 // a new version of its roster says what it changes.
 func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
@@ -137,7 +137,7 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 		s.CompanyList == first.Schedule.CompanyList {
 		t.Errorf("%+v", s)
 	}
-	// A change that is based on the season before that is refused as stale.
+	// A change that is based on the schedule before that is refused as stale.
 	if _, err := schedule.Update(f.Context(), f.Ledger, again.Schedule, "roster-3.csv",
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
@@ -170,7 +170,7 @@ func endOfDay(t time.Time) time.Time {
 // name that was removed has no say.
 func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	today := endOfDay(time.Now().UTC())
-	f := newSeason(t, servers{}, today.AddDate(0, 0, -140).Format(clockLayout))
+	f := newScheduledFirm(t, servers{}, today.AddDate(0, 0, -140).Format(clockLayout))
 	due := func(months int) string { // of a company of Wyoming: the first of a month
 		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	}
@@ -209,7 +209,7 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 // What somebody took back and is overdue is not filed by an update months later.
 func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
 	today := endOfDay(time.Now().UTC())
-	f := newSeason(t, servers{}, today.AddDate(0, 0, -100).Format(clockLayout))
+	f := newScheduledFirm(t, servers{}, today.AddDate(0, 0, -100).Format(clockLayout))
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
 	f.plant("wy", lines, schedule.Options{Due: "30 days before", FilingYear: "this"}, false)

@@ -22,8 +22,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-// season is a firm with schedules, and with a clock that shows what the test says.
-type season struct {
+// scheduledFirm is a firm with schedules, and with a clock that shows what the test says.
+type scheduledFirm struct {
 	*firm
 	s    *schedule.Scheduler
 	at   atomic.Pointer[time.Time]
@@ -32,14 +32,14 @@ type season struct {
 
 const clockLayout = "2006-01-02 15:04 MST"
 
-func newSeason(t *testing.T, on servers, clock string) *season {
-	f := &season{firm: newFirm(t, on, sandbox.Config{AutoSeed: true})}
+func newScheduledFirm(t *testing.T, on servers, clock string) *scheduledFirm {
+	f := &scheduledFirm{firm: newFirm(t, on, sandbox.Config{AutoSeed: true})}
 	f.set(clock)
 	f.s = f.scheduler(f.Ledger)
 	return f
 }
 
-func (f *season) set(clock string) {
+func (f *scheduledFirm) set(clock string) {
 	f.Helper()
 	at, err := time.Parse(clockLayout, clock)
 	f.must(err)
@@ -47,17 +47,17 @@ func (f *season) set(clock string) {
 	f.at.Store(&at)
 }
 
-func (f *season) now() time.Time { return *f.at.Load() }
+func (f *scheduledFirm) now() time.Time { return *f.at.Load() }
 
 // runDue runs what is due at a time.
-func (f *season) runDue(clock string) {
+func (f *scheduledFirm) runDue(clock string) {
 	f.Helper()
 	f.set(clock)
 	f.must(f.s.RunDue(f.Context()))
 }
 
 // scheduler runs schedules in one process.
-func (f *season) scheduler(l *ledger.Ledger) *schedule.Scheduler {
+func (f *scheduledFirm) scheduler(l *ledger.Ledger) *schedule.Scheduler {
 	f.Helper()
 	quoter := f.quoter()
 	return schedule.New(schedule.Config{
@@ -85,7 +85,7 @@ func companies(from, to int, state string) string {
 }
 
 // plant keeps a schedule over a company list from now on, or gives it another one.
-func (f *season) plant(name, lines string, o schedule.Options, approval bool) ledger.Schedule {
+func (f *scheduledFirm) plant(name, lines string, o schedule.Options, approval bool) ledger.Schedule {
 	f.Helper()
 	if o.Zone == "" {
 		o.Zone = "UTC"
@@ -116,7 +116,7 @@ func (f *season) plant(name, lines string, o schedule.Options, approval bool) le
 }
 
 // runs are those of a schedule that came to an end, the oldest first.
-func (f *season) runs(name string) []ledger.Run {
+func (f *scheduledFirm) runs(name string) []ledger.Run {
 	f.Helper()
 	all, err := f.Schedules().ListRuns(f.Context(), name)
 	f.must(err)
@@ -125,7 +125,7 @@ func (f *season) runs(name string) []ledger.Run {
 }
 
 // last is the last run of a schedule, which has had so many.
-func (f *season) last(name string, n int) ledger.Run {
+func (f *scheduledFirm) last(name string, n int) ledger.Run {
 	f.Helper()
 	all := f.runs(name)
 	if len(all) != n {
@@ -134,14 +134,14 @@ func (f *season) last(name string, n int) ledger.Run {
 	return all[n-1]
 }
 
-func (f *season) notifications() []ledger.Notification {
+func (f *scheduledFirm) notifications() []ledger.Notification {
 	f.Helper()
 	all, err := f.Notifications().List(f.Context(), 10)
 	f.must(err)
 	return all
 }
 
-func (f *season) planOf(g ledger.Run) *schedule.Plan {
+func (f *scheduledFirm) planOf(g ledger.Run) *schedule.Plan {
 	f.Helper()
 	p, err := schedule.DecodePlan(g)
 	f.must(err)
@@ -152,7 +152,7 @@ func (f *season) planOf(g ledger.Run) *schedule.Plan {
 }
 
 // due are the companies of a batch in the order of their turn.
-func (f *season) due(batch string, results ...filing.Result) []string {
+func (f *scheduledFirm) due(batch string, results ...filing.Result) []string {
 	f.Helper()
 	rows := f.rows(batch)
 	slices.SortStableFunc(rows, func(a, b ledger.Row) int { return int(a.Priority - b.Priority) })
@@ -167,10 +167,10 @@ func (f *season) due(batch string, results ...filing.Result) []string {
 
 var yearly = schedule.Options{At: "01-15", FilingYear: "this"}
 
-// Five workers fire a season once, and its rows are placed once.
+// Five workers fire a schedule once, and its rows are placed once.
 func TestScheduleRunsOnceWithFiveWorkers(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-14 00:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-14 00:00 UTC")
 		f.plant("de", companies(0, 40, "DE"), yearly, false)
 		ctx, stop := context.WithCancel(f.Context())
 		var running sync.WaitGroup
@@ -183,7 +183,7 @@ func TestScheduleRunsOnceWithFiveWorkers(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		f.set("2027-01-15 06:00 UTC")
-		f.eventually("the season runs", func() bool { return len(f.runs("de")) > 0 })
+		f.eventually("the schedule runs", func() bool { return len(f.runs("de")) > 0 })
 		time.Sleep(30 * time.Millisecond) // and no more, at several looks
 		stop()
 		running.Wait()
@@ -206,7 +206,7 @@ func TestScheduleRunsOnceWithFiveWorkers(t *testing.T) {
 
 // What was due while nothing ran runs at the start, once for all, and says so.
 func TestMissedScheduleRunsOnceAtTheStart(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 00:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 00:00 UTC")
 	f.plant("monthly", companies(0, 3, "DE"), schedule.Options{At: "18", FilingYear: "this"}, false)
 	f.runDue("2027-03-19 15:00 UTC") // three runs later
 	f.must(f.s.RunDue(f.Context()))
@@ -236,7 +236,7 @@ func TestMissedScheduleRunsOnceAtTheStart(t *testing.T) {
 func TestRunKilledInTheMiddle(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		for _, quotes := range []int{1, 150, 300} { // before anything is in, amid the import, with the last row
-			f := newSeason(t, on, "2027-01-01 00:00 UTC")
+			f := newScheduledFirm(t, on, "2027-01-01 00:00 UTC")
 			name := fmt.Sprint("de", quotes)
 			f.plant(name, companies(1000*quotes, 1000*quotes+300, "DE"), yearly, false)
 			f.set("2027-01-15 07:00 UTC")
@@ -259,7 +259,7 @@ func TestRunKilledInTheMiddle(t *testing.T) {
 }
 
 // dieAtQuote lets a process run what is due, until it dies at its nth quote.
-func (f *season) dieAtQuote(n int) {
+func (f *scheduledFirm) dieAtQuote(n int) {
 	f.Helper()
 	l := f.openLedger()
 	ctx, die := context.WithCancel(f.Context())
@@ -294,7 +294,7 @@ func (q *dying) Quote(o *filing.Order, c pricing.Facts) pricing.Quote {
 // buy, the second has as bought before.
 func TestTwoSchedulesOverOneCompanyList(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-01 00:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-01 00:00 UTC")
 		for _, name := range []string{"a", "b"} {
 			f.plant(name, companies(0, 50, "DE"), yearly, false)
 		}
@@ -320,7 +320,7 @@ func TestTwoSchedulesOverOneCompanyList(t *testing.T) {
 
 // Next year's run orders nothing for those whose subscription files them.
 func TestRunAgainstTheRunBefore(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 00:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 00:00 UTC")
 	f.plant("de", companies(0, 10, "DE"), yearly, false)
 	f.runDue("2027-01-15 06:00 UTC")
 	f.placeRest(f.last("de", 1).Batch)
@@ -348,7 +348,7 @@ func TestRunAgainstTheRunBefore(t *testing.T) {
 // and a change of the company list.
 func TestScheduleAheadOfTheDueDates(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-01 12:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-01 12:00 UTC")
 		o := schedule.Options{Due: "30 days before", FilingYear: "this"}
 		// Due on the 1st of the month.
 		wyoming := func(i int, month string) string { return company(i, "WY", "2019-"+month+"-20") }
@@ -383,7 +383,7 @@ func TestScheduleAheadOfTheDueDates(t *testing.T) {
 
 // What was run by hand is not taken in again when the schedule comes to it.
 func TestRunByHandAndBySchedule(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
 	wy := f.plant("wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"),
 		schedule.Options{Due: "30 days before", FilingYear: "this"}, false)
 	f.set("2027-01-30 06:00 UTC")
@@ -409,7 +409,7 @@ func TestRunByHandAndBySchedule(t *testing.T) {
 // followed by one that only writes it down.
 func TestRunKilledAfterTheOpening(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-01 12:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-01 12:00 UTC")
 		first := f.openLedger()
 		f.plant("de", companies(0, 3, "DE"), yearly, true)
 		f.set("2027-01-15 06:00 UTC")
@@ -437,7 +437,7 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 
 // A report due in January is the new year's, though it is filed in December.
 func TestRunFilesForTheYearOfTheDueDate(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-10-01 12:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-10-01 12:00 UTC")
 	f.plant("wy", company(1, "WY", "2019-01-20")+company(2, "WY", "2019-12-20"),
 		schedule.Options{Due: "60 days before", FilingYear: "this"}, false)
 	f.runDue("2027-11-20 06:00 UTC")
@@ -454,7 +454,7 @@ func TestRunFilesForTheYearOfTheDueDate(t *testing.T) {
 // the plan said so.
 func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-01 12:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-01 12:00 UTC")
 		// Those later in the sheet are due earlier; one is due on nobody knows what day.
 		var lines strings.Builder
 		lines.WriteString(company(99, "WY", ""))
@@ -490,7 +490,7 @@ func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 // With an approval nothing is sent before somebody approves.
 func TestRunWaitsForItsApproval(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newSeason(t, on, "2027-01-01 12:00 UTC")
+		f := newScheduledFirm(t, on, "2027-01-01 12:00 UTC")
 		f.plant("de", companies(0, 5, "DE"), yearly, true)
 		f.runDue("2027-01-15 06:00 UTC")
 		fired := f.runs("de")[0]
@@ -518,9 +518,9 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 
 // A company list that no key of the machine opens ends its run with the reason
 // and a notice. Where the due dates themselves are in it, a notice a day says that
-// the season is put off, and it runs when the key is there.
+// the schedule is put off, and it runs when the key is there.
 func TestRunWithoutItsKey(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
 	f.plant("yearly", companies(0, 3, "DE"), yearly, false)
 	f.plant("due", companies(3, 6, "DE"), schedule.Options{Due: "30 days before", FilingYear: "this"},
 		false)
@@ -579,7 +579,7 @@ func TestRunWithoutItsKey(t *testing.T) {
 // A service that gives no prices puts a run off, and nothing is lost. The run files the
 // list that replaced its own meanwhile.
 func TestRunWaitsForTheFilingService(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
 	f.plant("de", companies(0, 3, "DE"), yearly, false)
 	f.down = errors.New("down")
 	f.set("2027-01-15 06:00 UTC")
@@ -599,7 +599,7 @@ func TestRunWaitsForTheFilingService(t *testing.T) {
 
 // What a company list says of its companies is not left behind in a folder.
 func TestRunLeavesNoFile(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
+	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	f.plant("de", companies(0, 3, "DE"), yearly, false)

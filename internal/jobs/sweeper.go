@@ -57,7 +57,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 			Kind:    filing.NoAnswer,
 			Message: "the process that sent it ended, or lost its connection, before it recorded the answer",
 		}
-		out := ledger.Outcome{
+		outcome := ledger.Outcome{
 			Row:        row.ID,
 			Of:         row.InBatch(),
 			Try:        row.Tries,
@@ -76,7 +76,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 				return messageFor(a, s, nil)
 			},
 		}
-		err := s.ledger.RecordOutcome(ctx, out)
+		err := s.ledger.RecordOutcome(ctx, outcome)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}
