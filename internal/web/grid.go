@@ -86,15 +86,11 @@ type gridColumn struct {
 }
 
 type gridRow struct {
-	Row     int           `json:"row"`
-	Result  filing.Result `json:"result"`
-	Message string        `json:"message,omitempty"`
-	// Company is the reference to the company in the sheet, such as its ID.
-	Company     string `json:"company"`
-	Name        string `json:"name"`
-	ServiceName string `json:"serviceName"`
-	NameDiffers bool   `json:"nameDiffers"`
-	Excluded    bool   `json:"excluded"`
+	shownName
+	Result      filing.Result `json:"result"`
+	Message     string        `json:"message,omitempty"`
+	NameDiffers bool          `json:"nameDiffers"`
+	Excluded    bool          `json:"excluded"`
 	// Cells are texts or secretCell.
 	Cells    []any         `json:"cells"`
 	Problems []gridProblem `json:"problems"`
@@ -104,16 +100,12 @@ type gridRow struct {
 var secretCell = map[string]bool{"secret": true}
 
 type gridProblem struct {
-	Row int `json:"row"`
-	// Column is -1 if the sheet lacks the column.
-	Column   int               `json:"column"`
-	Header   string            `json:"header,omitempty"`
-	Cell     string            `json:"cell,omitempty"`
-	Severity importer.Severity `json:"severity"`
-	Rule     string            `json:"rule"`
-	Message  string            `json:"message"`
-	Suggest  []string          `json:"suggest"`
-	Confirm  bool              `json:"confirm"`
+	importer.Problem
+	// Column is -1 if the sheet lacks the column. Header names it then.
+	Column  int      `json:"column"`
+	Header  string   `json:"header,omitempty"`
+	Suggest []string `json:"suggest"`
+	Confirm bool     `json:"confirm"`
 }
 
 // gridState is the state of the background preparation.
@@ -163,7 +155,7 @@ func parseGridQuery(v *request) gridQuery {
 func (h *gridHandler) gridRows(v *request) error {
 	q := parseGridQuery(v)
 	return h.answer(v, func(d *heldDraft, u ledger.Upload) (gridAnswer, error) {
-		h.queue.prepareIfIdle(u)
+		h.queue.prepare(u)
 		groups := groupProblems(d.draft)
 		answer := d.describe(u, h.queue.state(u), groups)
 		q.bought = d.bought
@@ -203,10 +195,7 @@ func (h *gridHandler) answer(v *request, f func(*heldDraft, ledger.Upload) (grid
 func (h *heldDraft) describe(u ledger.Upload, state gridState, groups []*problemGroup) gridAnswer {
 	q, err := quoteOf(u)
 	if err == nil && q != nil {
-		h.bought = make(map[int]bool, len(q.Bought))
-		for _, row := range q.Bought {
-			h.bought[row] = true
-		}
+		h.bought = rowSet(q.Bought)
 	}
 	answer := gridAnswer{
 		Version:   h.version,
@@ -249,25 +238,15 @@ func findRows(d *importer.Draft, groups []*problemGroup, q gridQuery) []int {
 	if q.group != "" {
 		only = make(map[int]bool)
 		if at := slices.IndexFunc(groups, func(g *problemGroup) bool { return g.Key == q.group }); at >= 0 {
-			for _, row := range groups[at].rows {
-				only[row] = true
-			}
+			only = rowSet(groups[at].rows)
 		}
 	}
 	var found []int
 	for i := range d.Len() {
 		r := d.At(i)
-		if only != nil && !only[r.Number] || !shownIn(r, q.show, q.bought) {
-			continue
+		if (only == nil || only[r.Number]) && shownIn(r, q.show, q.bought) && rowHas(d, r, q) {
+			found = append(found, i)
 		}
-		if q.search != "" && !rowHas(d, r, q) {
-			continue
-		}
-		if q.search == "" && q.column >= 0 && !slices.ContainsFunc(r.Problems,
-			func(p importer.Problem) bool { return p.ColumnIndex == q.column }) {
-			continue
-		}
-		found = append(found, i)
 	}
 	sortRows(d, found, q)
 	return found
@@ -275,23 +254,26 @@ func findRows(d *importer.Draft, groups []*problemGroup, q gridQuery) []int {
 
 // shownIn reports whether a row belongs to a tab of the grid.
 func shownIn(r *importer.DraftRow, show string, bought map[int]bool) bool {
-	switch show {
-	case "warnings":
+	if show == "warnings" {
 		return r.Warned()
-	case "errors", "ready", "skipped", "bought":
-		return resultIn(r, bought) == gridResults[show]
 	}
-	return true
+	result, ok := gridResults[show]
+	return !ok || resultIn(r, bought) == result
 }
 
 var gridResults = map[string]filing.Result{
 	"errors": filing.Invalid, "ready": filing.Ready, "skipped": filing.Skipped, "bought": filing.Exists,
 }
 
-// rowHas reports whether a row contains the search text.
+// rowHas reports whether a row contains the search text. Without a text, it reports whether the
+// column has a problem.
 func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
-	if q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
-		strings.Contains(strings.ToLower(r.ServiceName), q.search)) {
+	switch {
+	case q.search == "":
+		return q.column < 0 || slices.ContainsFunc(r.Problems,
+			func(p importer.Problem) bool { return p.ColumnIndex == q.column })
+	case q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
+		strings.Contains(strings.ToLower(r.ServiceName), q.search)):
 		return true
 	}
 	for i, cell := range d.Masked(r) {
@@ -306,7 +288,6 @@ func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
 var resultOrder = map[filing.Result]int{filing.Invalid: 0, filing.Ready: 1, filing.Skipped: 2}
 
 func sortRows(d *importer.Draft, found []int, q gridQuery) {
-	by := func(a, b int) int { return cmp.Compare(a, b) }
 	if column, err := strconv.Atoi(q.sort); err == nil {
 		texts := make(map[int]string, len(found))
 		for _, i := range found {
@@ -314,18 +295,13 @@ func sortRows(d *importer.Draft, found []int, q gridQuery) {
 				texts[i] = strings.ToLower(cells[column].Text)
 			}
 		}
-		by = func(a, b int) int { return cmp.Or(strings.Compare(texts[a], texts[b]), cmp.Compare(a, b)) }
+		slices.SortStableFunc(found, func(a, b int) int { return strings.Compare(texts[a], texts[b]) })
 	} else if q.sort == "result" {
-		by = func(a, b int) int {
-			return cmp.Or(resultOrder[d.At(a).Result]-resultOrder[d.At(b).Result], cmp.Compare(a, b))
-		}
+		slices.SortStableFunc(found, func(a, b int) int { return resultOrder[d.At(a).Result] - resultOrder[d.At(b).Result] })
 	}
-	slices.SortFunc(found, func(a, b int) int {
-		if q.descending {
-			return by(b, a)
-		}
-		return by(a, b)
-	})
+	if q.descending {
+		slices.Reverse(found)
+	}
 }
 
 func gridColumnsOf(d *importer.Draft) []gridColumn {
@@ -349,12 +325,9 @@ func gridColumnsOf(d *importer.Draft) []gridColumn {
 func gridRowOf(d *importer.Draft, r *importer.DraftRow, bought map[int]bool) gridRow {
 	columns, cells := d.Columns(), d.Masked(r)
 	row := gridRow{
-		Row:         r.Number,
+		shownName:   shownName{r.Number, filing.HideSSNs(r.Ref), filing.HideSSNs(r.Name), r.ServiceName},
 		Result:      resultIn(r, bought),
 		Message:     r.Message,
-		Company:     filing.HideSSNs(r.Ref),
-		Name:        filing.HideSSNs(r.Name),
-		ServiceName: r.ServiceName,
 		NameDiffers: r.NameDiffers,
 		Excluded:    r.Excluded,
 		Cells:       make([]any, max(len(columns), len(cells))),
@@ -378,19 +351,7 @@ func gridRowOf(d *importer.Draft, r *importer.DraftRow, bought map[int]bool) gri
 }
 
 func gridProblemOf(p *importer.Problem) gridProblem {
-	shown := gridProblem{
-		Row:      p.Row,
-		Column:   p.ColumnIndex,
-		Cell:     p.Cell,
-		Severity: p.Severity,
-		Rule:     p.Rule,
-		Message:  p.Message,
-		Suggest:  p.Suggest,
-		Confirm:  p.Confirm,
-	}
-	if shown.Suggest == nil {
-		shown.Suggest = []string{}
-	}
+	shown := gridProblem{Problem: *p, Column: p.ColumnIndex, Suggest: p.Suggest, Confirm: p.Confirm}
 	if p.ColumnIndex < 0 {
 		shown.Header = p.Column
 	}

@@ -133,7 +133,8 @@ type gridBulk struct {
 
 // shownName is a name that differs at the filing service, as a person reviewed it.
 type shownName struct {
-	Row         int    `json:"row"`
+	Row int `json:"row"`
+	// Company is the reference to the company in the sheet, such as its ID.
 	Company     string `json:"company"`
 	Name        string `json:"name"`
 	ServiceName string `json:"serviceName"`
@@ -249,7 +250,7 @@ func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *g
 		return err
 	}
 	d.version = after.Version
-	h.queue.scheduleRestart(u.ID, after.Batch)
+	h.queue.prepareAgain(after)
 	return nil
 }
 

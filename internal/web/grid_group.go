@@ -15,21 +15,26 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// gridGroup is a problem that many rows share, with its corrections.
-type gridGroup struct {
-	Key    string `json:"key"`
-	Column int    `json:"column"`
+// groupKey is what the problems of a group have in common.
+type groupKey struct {
+	Column int `json:"column"`
 	// Header is the header of a column that the sheet lacks.
 	Header   string            `json:"header,omitempty"`
-	Label    string            `json:"label"`
 	Value    string            `json:"value"`
 	Rule     string            `json:"rule"`
 	Severity importer.Severity `json:"severity"`
-	Rows     int               `json:"rows"`
-	Message  string            `json:"message"`
-	Fixes    []gridFix         `json:"fixes"`
 	// Kind is "value", "rule", "name" or "remark".
 	Kind string `json:"kind"`
+}
+
+// gridGroup is a problem that many rows share, with its corrections.
+type gridGroup struct {
+	groupKey
+	Key     string    `json:"key"`
+	Label   string    `json:"label"`
+	Rows    int       `json:"rows"`
+	Message string    `json:"message"`
+	Fixes   []gridFix `json:"fixes"`
 }
 
 // gridFix is a correction of the rows of a group. All cells get one text, or each gets its first
@@ -72,21 +77,12 @@ func shownGroups(all []*problemGroup) []gridGroup {
 	return shown
 }
 
-// problemPlace is the key of a group. All problems of a group share it.
-type problemPlace struct {
-	column   int
-	header   string
-	rule     string
-	severity importer.Severity
-	value    string
-}
-
 // groupProblems groups the problems of all rows by column, rule and value. Errors come before
 // warnings, and large groups before small ones.
 func groupProblems(d *importer.Draft) []*problemGroup {
 	columns := d.Columns()
-	byValue := make(map[problemPlace]*problemGroup)
-	var places []problemPlace
+	byValue := make(map[groupKey]*problemGroup)
+	var keys []groupKey
 	for i := range d.Len() {
 		r := d.At(i)
 		if r.Result == filing.Skipped {
@@ -94,21 +90,21 @@ func groupProblems(d *importer.Draft) []*problemGroup {
 		}
 		for n := range r.Problems {
 			p := &r.Problems[n]
-			place, ok := problemPlaceOf(r, p)
+			key, ok := groupKeyOf(r, p)
 			if !ok {
 				continue
 			}
-			g := byValue[place]
+			g := byValue[key]
 			if g == nil {
-				g = newGroup(columns, p, place)
-				byValue[place] = g
-				places = append(places, place)
+				g = &problemGroup{gridGroup: gridGroup{groupKey: key, Message: p.Message}}
+				byValue[key] = g
+				keys = append(keys, key)
 			}
 			g.rows = append(g.rows, r.Number)
 			g.cells = append(g.cells, groupCell{r.Number, p.ColumnIndex, p.Column, p.Suggest, p.Remark})
 		}
 	}
-	all := mergeSmall(byValue, places)
+	all := mergeSmall(byValue, keys)
 	for _, g := range all {
 		g.finish(columns)
 	}
@@ -121,68 +117,50 @@ func groupProblems(d *importer.Draft) []*problemGroup {
 	return all
 }
 
-// problemPlaceOf returns the group key of a problem. The result is false if the problem belongs to
-// no group.
-func problemPlaceOf(r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
+// groupKeyOf returns the group of a problem. The result is false if the problem belongs to no group.
+func groupKeyOf(r *importer.DraftRow, p *importer.Problem) (groupKey, bool) {
 	if r.Result == filing.Ready && p.Severity == importer.Error {
-		return problemPlace{}, false
+		return groupKey{}, false
 	}
-	place := problemPlace{p.ColumnIndex, "", p.Rule, p.Severity, p.Value}
-	if p.ColumnIndex < 0 {
-		place.header = p.Column
-	}
-	// All dates of a column count as the same remark.
-	if isRemark(p) {
-		_, place.value, _ = strings.Cut(p.Remark, "=")
-	}
-	if isNameRule(p) {
-		place.value, place.column, place.header = "", -1, p.Column
-		// Only the problem of the cell that confirms the name belongs to the group.
-		return place, p.Confirm
-	}
-	return place, true
-}
-
-// isNameRule reports whether the problem is a name that differs at the filing service.
-func isNameRule(p *importer.Problem) bool { return p.Rule == filing.RecordRule+"name" }
-
-// isRemark reports whether the problem is a text without a correction. A person has to decide about
-// it.
-func isRemark(p *importer.Problem) bool { return p.Remark != "" && len(p.Suggest) == 0 }
-
-func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problemPlace) *problemGroup {
-	g := &problemGroup{gridGroup: gridGroup{
-		Column:   place.column,
-		Header:   place.header,
-		Value:    place.value,
+	key := groupKey{
+		Column:   p.ColumnIndex,
+		Value:    p.Value,
 		Rule:     p.Rule,
 		Severity: p.Severity,
-		Message:  p.Message,
 		Kind:     "value",
-	}}
-	switch {
-	case isNameRule(p):
-		g.Kind = "name"
-	case isRemark(p):
-		g.Kind = "remark"
 	}
-	return g
+	if p.ColumnIndex < 0 {
+		key.Header = p.Column
+	}
+	switch {
+	case p.Rule == filing.RecordRule+"name":
+		// The filing service has another name. Only the problem of the cell that confirms the name
+		// belongs to the group.
+		key.Kind, key.Value, key.Column, key.Header = "name", "", -1, p.Column
+		return key, p.Confirm
+	case p.Remark != "" && len(p.Suggest) == 0:
+		// A person has to decide about a text without a correction. All dates of a column count as
+		// the same remark.
+		key.Kind = "remark"
+		_, key.Value, _ = strings.Cut(p.Remark, "=")
+	}
+	return key, true
 }
 
 // mergeSmall merges groups of the same column and rule into one. It merges groups of one row, and
 // groups of rules whose cells need individual corrections.
-func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) []*problemGroup {
+func mergeSmall(byValue map[groupKey]*problemGroup, keys []groupKey) []*problemGroup {
 	// single counts the mergeable groups per column and rule.
-	single := make(map[problemPlace]int)
-	rule := func(p problemPlace) problemPlace { p.value = ""; return p }
-	for _, p := range places {
+	single := make(map[groupKey]int)
+	rule := func(p groupKey) groupKey { p.Value = ""; return p }
+	for _, p := range keys {
 		if len(byValue[p].rows) == 1 || isOfEach(byValue[p].Rule) {
 			single[rule(p)]++
 		}
 	}
 	var all []*problemGroup
-	merged := make(map[problemPlace]*problemGroup)
-	for _, p := range places {
+	merged := make(map[groupKey]*problemGroup)
+	for _, p := range keys {
 		g := byValue[p]
 		if g.Kind == "name" || g.Kind == "remark" || len(g.rows) > 1 && !isOfEach(g.Rule) || single[rule(p)] < 2 {
 			all = append(all, g)
@@ -234,9 +212,8 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	slices.Sort(g.rows)
 	g.rows = slices.Compact(g.rows)
 	g.Rows = len(g.rows)
-	g.Fixes = []gridFix{}
-	name, suggested := g.Header, g.suggested()
-	problem, fix, _ := ruleTitle(g.Rule)
+	name := g.Header
+	problem, _, _ := ruleTitle(g.Rule)
 	if c, ok := columnAt(columns, g.Column); ok {
 		name = columnName(c)
 	}
@@ -247,73 +224,61 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 		g.Label = "Name differs at the filing service"
 		g.Message = "The filing service has another name for the company. Check that the Company ID is right, then " +
 			"confirm the name."
-		g.Fixes = append(g.Fixes, gridFix{Label: confirmLabel(g.Rows), Each: true})
 	case name == "":
 		g.Label = text.Capital(g.Message)
 	case g.Kind == "rule":
 		g.Label = name + ": " + problem
 	case g.Kind == "remark" && g.Value == "*":
 		g.Label = name + ": filed before"
+	case g.Value == "" && g.Rule == "cell.formula":
+		g.Label = name + ": formula without a result"
 	case g.Value == "":
-		g.Label = name + ": " + emptyTitle(g.Rule)
+		g.Label = name + ": missing"
 	default:
 		g.Label = fmt.Sprintf("%s “%s”", name, text.Shorten(g.Value, 40))
 	}
-	g.Key = g.keyOf()
-	if g.Kind == "name" {
-		return
-	}
-	defer g.addDecisions()
-	if g.Kind == "rule" {
-		if which := text.Count(suggested, "cell"); suggested > 0 {
-			if suggested == len(g.cells) {
-				which = "all"
-			}
-			g.Fixes = append(g.Fixes, gridFix{Label: fmt.Sprintf(fix, which), Each: true})
-		}
-		return
-	}
-	for _, to := range g.cells[0].suggest {
-		label := fmt.Sprintf("Set all to %s", to)
-		if g.Rows == 1 {
-			label = fmt.Sprintf("Set to %s", to)
-		}
-		g.Fixes = append(g.Fixes, gridFix{Label: label, Text: to})
-	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%#v", g.groupKey)
+	g.Key = strconv.FormatUint(h.Sum64(), 36)
+	g.Fixes = g.fixes()
 }
 
-// addDecisions adds the two decisions about rows with a remark: leave them out, or file them
-// anyway.
-func (g *problemGroup) addDecisions() {
+// fixes returns the corrections of a group.
+func (g *problemGroup) fixes() []gridFix {
+	all := []gridFix{}
+	switch g.Kind {
+	case "name":
+		label := "Confirm the name"
+		if g.Rows != 1 {
+			label = fmt.Sprintf("Confirm all %s names", number(g.Rows))
+		}
+		return append(all, gridFix{Label: label, Each: true})
+	case "rule":
+		suggested := 0
+		for _, c := range g.cells {
+			suggested += min(len(c.suggest), 1)
+		}
+		which := count(suggested, "cell")
+		if suggested == len(g.cells) {
+			which = "all"
+		}
+		if _, fix, _ := ruleTitle(g.Rule); suggested > 0 {
+			all = append(all, gridFix{Label: fmt.Sprintf(fix, which), Each: true})
+		}
+	default:
+		verb := "Set all to "
+		if g.Rows == 1 {
+			verb = "Set to "
+		}
+		for _, to := range g.cells[0].suggest {
+			all = append(all, gridFix{Label: verb + to, Text: to})
+		}
+	}
 	if g.cells[0].remark != "" {
-		g.Fixes = append(g.Fixes, gridFix{Label: "Leave out " + text.Count(g.Rows, "row"), LeaveOut: true},
+		all = append(all, gridFix{Label: "Leave out " + count(g.Rows, "row"), LeaveOut: true},
 			gridFix{Label: "File anyway", FileAnyway: true})
 	}
-}
-
-// suggested counts the cells that have a suggestion.
-func (g *problemGroup) suggested() (n int) {
-	for _, c := range g.cells {
-		if len(c.suggest) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func (g *problemGroup) keyOf() string {
-	h := fnv.New64a()
-	for _, part := range []string{strconv.Itoa(g.Column), g.Header, g.Rule, string(g.Severity), g.Kind, g.Value} {
-		_, _ = fmt.Fprintf(h, "%q", part)
-	}
-	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-func confirmLabel(n int) string {
-	if n == 1 {
-		return "Confirm the name"
-	}
-	return fmt.Sprintf("Confirm all %s names", text.Number(n))
+	return all
 }
 
 // recordTitle returns the label and the message of a group whose rows have individual messages,
@@ -338,14 +303,6 @@ func recordTitle(rule string) (title, message string) {
 				"refused again."
 	}
 	return "", ""
-}
-
-// emptyTitle returns the title of a problem of empty cells.
-func emptyTitle(rule string) string {
-	if rule == "cell.formula" {
-		return "formula without a result"
-	}
-	return "missing"
 }
 
 // errNoGroup means that the group no longer exists.
@@ -447,9 +404,8 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 		if !chosen || len(c.suggest) == 0 {
 			continue
 		}
-		r := e.draft.Find(c.row)
-		now := gridRowOf(e.draft, r, nil)
-		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
+		now := gridRowOf(e.draft, e.draft.Find(c.row), nil).shownName
+		if now == was && c.suggest[0] == was.ServiceName {
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, c.suggest[0]))
 			continue
 		}

@@ -84,14 +84,12 @@ type prepareQueue struct {
 	mu sync.Mutex
 	// of is keyed by upload.
 	of map[string]*preparation
-	// pendingRestarts are the timers of recently changed uploads.
-	pendingRestarts map[string]*time.Timer
 }
 
 // preparation is the preparation of one version of an upload.
 type preparation struct {
 	version int
-	// progress holds a value of type progress.
+	// progress holds a gridState.
 	progress atomic.Value
 	done     chan struct{}
 	// err is set when done is closed.
@@ -99,36 +97,31 @@ type preparation struct {
 	// ctx is the context of the look-ups. It ends when the upload is changed.
 	ctx    context.Context
 	cancel context.CancelFunc
-}
-
-// progress counts the processed rows of a stage. The total is zero if unknown.
-type progress struct {
-	stage       stage
-	done, total int
+	// begin fires when the preparation of a changed upload begins.
+	begin *time.Timer
 }
 
 func newPreparation(ctx context.Context, version int) *preparation {
-	now := &preparation{version: version, done: make(chan struct{})}
+	now := &preparation{version: version, done: make(chan struct{}), begin: time.NewTimer(restartDelay)}
 	now.ctx, now.cancel = context.WithCancel(ctx)
 	now.enter(stageWaits, 0, 0)
 	return now
 }
 
-func (now *preparation) enter(at stage, done, total int) {
+// enter sets the stage, and counts the processed rows. The total is zero if unknown.
+func (now *preparation) enter(stage string, done, total int) {
 	if total > 0 {
 		done = min(done, total)
 	}
-	now.progress.Store(progress{at, done, total})
+	now.progress.Store(gridState{Stage: stage, Busy: true, Done: done, Total: total})
 }
 
-// stage is a stage of a preparation.
-type stage string
-
+// These are the stages of a preparation.
 const (
-	stageWaits   stage = "Waiting to start"
-	stageReads   stage = "Reading and checking the rows"
-	stageLooksUp stage = "Looking up the companies"
-	stageQuotes  stage = "Calculating the cost"
+	stageWaits   = "Waiting to start"
+	stageReads   = "Reading and checking the rows"
+	stageLooksUp = "Looking up the companies"
+	stageQuotes  = "Calculating the cost"
 )
 
 const (
@@ -163,12 +156,11 @@ func newPrepareQueue(c Config) *prepareQueue {
 			Concurrency: c.Concurrency,
 			Secret:      c.Settings.HookKey,
 		},
-		throttle:        c.Throttle,
-		log:             c.Log,
-		room:            make(chan struct{}, readAtOnce),
-		companies:       newCompanyAnswers(),
-		of:              make(map[string]*preparation),
-		pendingRestarts: make(map[string]*time.Timer),
+		throttle:  c.Throttle,
+		log:       c.Log,
+		room:      make(chan struct{}, readAtOnce),
+		companies: newCompanyAnswers(),
+		of:        make(map[string]*preparation),
 	}
 }
 
@@ -178,11 +170,6 @@ func newCompanyAnswers() *cache.Cache[string, companyAnswer] {
 
 func (p *prepareQueue) close() {
 	p.cancel()
-	p.mu.Lock()
-	for _, t := range p.pendingRestarts {
-		t.Stop()
-	}
-	p.mu.Unlock()
 	p.running.Wait()
 }
 
@@ -192,19 +179,51 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
 	}
+	return p.start(u, func(now *preparation) error { return p.do(p.ctx, u, now) })
+}
+
+// prepareAgain drops the batch of an upload that was changed. It prepares the upload after
+// restartDelay without another change. before is the upload before the change, with its new version.
+func (p *prepareQueue) prepareAgain(before ledger.Upload) {
+	p.start(before, func(now *preparation) error {
+		if before.Batch != "" {
+			if err := p.uploads.DropPrepared(p.ctx, before.Batch); err != nil && p.ctx.Err() == nil {
+				p.log.Warn("dropping a prepared batch failed", "batch", before.Batch, "err", err)
+			}
+		}
+		select {
+		case <-now.begin.C:
+		case <-now.ctx.Done():
+			return nil
+		}
+		u, err := p.uploads.Find(p.ctx, before.ID)
+		if err != nil || u.Version != before.Version {
+			return err
+		}
+		return p.do(p.ctx, u, now)
+	})
+}
+
+// start starts the preparation of a version of an upload, unless it has started. It cancels the
+// preparation of another version.
+func (p *prepareQueue) start(u ledger.Upload, do func(now *preparation) error) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := p.of[u.ID]; now != nil && now.version == u.Version {
-		return now
+	old := p.of[u.ID]
+	if old != nil && old.version == u.Version {
+		return old
 	}
 	if p.ctx.Err() != nil {
 		return nil
+	}
+	if old != nil {
+		old.cancel()
 	}
 	now := newPreparation(p.ctx, u.Version)
 	p.of[u.ID] = now
 	p.running.Go(func() {
 		defer now.cancel()
-		now.err = p.do(p.ctx, u, now)
+		now.err = do(now)
 		close(now.done)
 		if now.err != nil {
 			if p.ctx.Err() == nil {
@@ -231,47 +250,6 @@ func (p *prepareQueue) forget(id string) {
 	p.companies = newCompanyAnswers()
 }
 
-// scheduleRestart cancels the preparation of a changed upload. It starts a new one after
-// restartDelay without another change.
-func (p *prepareQueue) scheduleRestart(upload, batch string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ctx.Err() != nil {
-		return
-	}
-	if now := p.of[upload]; now != nil {
-		now.cancel()
-	}
-	if batch != "" {
-		p.running.Go(func() {
-			if err := p.uploads.DropPrepared(p.ctx, batch); err != nil && p.ctx.Err() == nil {
-				p.log.Warn("dropping a prepared batch failed", "batch", batch, "err", err)
-			}
-		})
-	}
-	if t := p.pendingRestarts[upload]; t != nil {
-		t.Stop()
-	}
-	p.pendingRestarts[upload] = time.AfterFunc(restartDelay, func() {
-		p.mu.Lock()
-		delete(p.pendingRestarts, upload)
-		p.mu.Unlock()
-		if u, err := p.uploads.Find(p.ctx, upload); err == nil {
-			p.prepare(u)
-		}
-	})
-}
-
-// prepareIfIdle prepares an upload that is neither prepared nor being changed.
-func (p *prepareQueue) prepareIfIdle(u ledger.Upload) {
-	p.mu.Lock()
-	_, rests := p.pendingRestarts[u.ID]
-	p.mu.Unlock()
-	if !rests {
-		p.prepare(u)
-	}
-}
-
 // current returns the running or failed preparation of an upload, or nil.
 func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	p.mu.Lock()
@@ -293,7 +271,7 @@ func (p *prepareQueue) state(u ledger.Upload) gridState {
 	}
 	now := p.current(u)
 	if now == nil {
-		return gridState{Stage: string(stageWaits), Busy: true}
+		return gridState{Stage: stageWaits, Busy: true}
 	}
 	select {
 	case <-now.done:
@@ -302,8 +280,7 @@ func (p *prepareQueue) state(u ledger.Upload) gridState {
 		}
 	default:
 	}
-	at := now.progress.Load().(progress)
-	return gridState{Stage: string(at.stage), Busy: true, Done: at.done, Total: at.total}
+	return now.progress.Load().(gridState)
 }
 
 // wait waits for the preparation of an upload, at most for patience. It returns the upload in its
@@ -313,6 +290,7 @@ func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.
 	if now == nil {
 		return u, nil
 	}
+	now.begin.Reset(0)
 	select {
 	case <-now.done:
 	case <-time.After(patience):

@@ -317,6 +317,15 @@ func address(path string, pairs ...string) string {
 	return path + "?" + query.Encode()
 }
 
+// nextAddress returns the address of a page that continues a list. after identifies the last row of
+// the page before, and from is the number of rows so far. Both are zero for the first page.
+func nextAddress(path string, after int64, from int, pairs ...string) string {
+	if after > 0 {
+		pairs = append(pairs, "after", strconv.FormatInt(after, 10), "from", strconv.Itoa(from))
+	}
+	return address(path, pairs...)
+}
+
 // firstOf returns the first n elements, and whether there are more.
 func firstOf[T any](all []T, n int) (first []T, more bool) {
 	return all[:min(len(all), n)], len(all) > n

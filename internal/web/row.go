@@ -323,7 +323,8 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	if at < 0 {
 		return nil, errNoPage
 	}
-	if err := h.tabs(v, list, b, counts); err != nil {
+	count, err := h.addTabs(v, list, b, counts)
+	if err != nil {
 		return nil, err
 	}
 	q := shows[at].query
@@ -333,8 +334,7 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	from := max(0, v.number("from", 0)) // the number of rows before this page, for display
 	var rows []ledger.Row
 	// Skip the query if the tab is empty. It would read all rows to find none.
-	if list.Search != "" || list.count() > 0 {
-		var err error
+	if list.Search != "" || count > 0 {
 		if rows, _, err = h.ledger.ListRows(v.ctx(), q); err != nil {
 			return nil, err
 		}
@@ -350,7 +350,7 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	list.Pager = pager{From: min(from+1, from+len(rows)), To: from + len(rows)}
 	switch {
 	case list.Search == "":
-		list.Pager.Total = list.count()
+		list.Pager.Total = count
 	// The total is known on the last page. Counting earlier takes as long as finding all rows.
 	case !more:
 		list.Pager.Total = list.Pager.To
@@ -364,22 +364,8 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	return list, nil
 }
 
-// count returns the number of rows of the current tab.
-func (l *rowList) count() int {
-	for _, t := range l.Tabs.Tabs {
-		if t.Current {
-			return t.Count
-		}
-	}
-	return 0
-}
-
 func (l *rowList) path(show string, after, from int) string {
-	pairs := []string{"show", show, "q", l.Search}
-	if after > 0 {
-		pairs = append(pairs, "after", strconv.Itoa(after), "from", strconv.Itoa(from))
-	}
-	return address(l.Base, pairs...) + "#rows"
+	return nextAddress(l.Base, int64(after), from, "show", show, "q", l.Search) + "#rows"
 }
 
 // tallyOf counts the rows of the tabs that select rows by result, keyed by the name of the tab.
@@ -393,9 +379,9 @@ func tallyOf(counts ledger.Counts) map[string]int {
 	return tally
 }
 
-// tabs adds the tabs and their counts. It omits empty tabs, except for a submitted batch, whose
-// counts are updated live.
-func (h *rowHandler) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
+// addTabs adds the tabs and their counts. It omits empty tabs, except for a submitted batch, whose
+// counts are updated live. It returns the count of the current tab.
+func (h *rowHandler) addTabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) (current int, err error) {
 	l.Tabs.Label = "Rows by result"
 	tally := tallyOf(counts)
 	for _, one := range shows {
@@ -403,14 +389,16 @@ func (h *rowHandler) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.
 		if !told && (one.name != "before" || !b.Open && counts[filing.Ready] > 0) {
 			q := one.query
 			q.Batch = b.ID
-			var err error
 			if _, n, err = h.ledger.ListRows(v.ctx(), q); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		follows, hidden := told && b.Open, n == 0 && one.name != "" && one.name != l.Show
 		if hidden && !follows {
 			continue
+		}
+		if one.name == l.Show {
+			current = n
 		}
 		class := ""
 		if len(one.query.Results) > 0 {
@@ -427,7 +415,7 @@ func (h *rowHandler) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.
 			Hidden:  hidden,
 		})
 	}
-	return nil
+	return current, nil
 }
 
 // listed returns a row for a list or for its page.
@@ -452,20 +440,16 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 		}
 		row.Cells = append(row.Cells, cell)
 	}
-	for _, field := range nameFields {
-		row.Name = cmp.Or(row.Name, names[field])
-	}
+	row.Name = cmp.Or(names["company.legalName"], names["companyId"])
 	for _, f := range r.Faults {
 		switch {
 		case f.Column >= 0 && f.Column < len(row.Cells):
 			cell := &row.Cells[f.Column]
+			cell.Warning = f.Warning && (cell.Warning || cell.Fault == "")
 			if cell.Fault != "" {
 				cell.Fault += "; "
-			} else {
-				cell.Warning = true
 			}
 			cell.Fault += f.Message
-			cell.Warning = cell.Warning && f.Warning
 		case f.Header != "":
 			row.Absent = append(row.Absent, absence{f.Header, f.Message})
 		}
@@ -477,9 +461,6 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	}
 	return row, nil
 }
-
-// nameFields are the fields by which a person recognizes a company, the best first.
-var nameFields = []string{"company.legalName", "companyId"}
 
 // Stopped reports whether a filing of the row stopped with an exception.
 func (r listedRow) Stopped() bool {

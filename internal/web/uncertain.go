@@ -41,15 +41,11 @@ type uncertainPage struct {
 	Rows  []*uncertainRow
 	// One reports whether the page shows a single row.
 	One      bool
-	Total    int
 	Reserved money.Cents
 	Tabs     tabs
 	// Bulk are the rows of the batch that can be resolved together.
 	Bulk  []*resolve.UncertainOrder
-	From  int
-	To    int
-	First string
-	Next  string
+	Pager pager
 }
 
 // uncertainRow is an uncertain order as the page shows it.
@@ -77,17 +73,16 @@ func fingerprint(text string) string {
 const uncertainOnPage = 20
 
 func (h *uncertainHandler) uncertain(v *request) error {
-	ctx, ask := v.ctx(), v.r.URL.Query()
+	ctx, id := v.ctx(), v.query("batch")
 	p := new(uncertainPage)
-	id := ""
-	if ask.Get("batch") != "" {
-		b, err := h.ledger.Batch(ctx, ask.Get("batch"))
+	if id != "" {
+		b, err := h.ledger.Batch(ctx, id)
 		if err != nil {
 			return err
 		}
 		p.Batch, id = &b, b.ID
 	}
-	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
+	after, _ := strconv.ParseInt(v.query("after"), 10, 64)
 	from := v.number("from", 0) // the number of rows before this page, for display
 	all, total, err := resolve.ListUncertainPage(ctx, h.ledger, id, after, uncertainOnPage)
 	if err != nil {
@@ -97,12 +92,12 @@ func (h *uncertainHandler) uncertain(v *request) error {
 	if len(all) == 0 && after > 0 {
 		return v.redirect(uncertainPath(id, 0, 0))
 	}
-	p.Total, p.From, p.To = total, min(from+1, total), min(from+len(all), total)
+	p.Pager = pager{From: min(from+1, total), To: min(from+len(all), total), Total: total}
 	if after > 0 {
-		p.First = uncertainPath(id, 0, 0)
+		p.Pager.Newer = uncertainPath(id, 0, 0)
 	}
 	if n := len(all); n == uncertainOnPage && from+n < total {
-		p.Next = uncertainPath(id, all[n-1].Row.ID, from+n)
+		p.Pager.Older = uncertainPath(id, all[n-1].Row.ID, from+n)
 	}
 	batches, err := h.ledger.UncertainBatches(ctx)
 	if err != nil {
@@ -117,38 +112,29 @@ func (h *uncertainHandler) uncertain(v *request) error {
 		p.Rows = append(p.Rows, &uncertainRow{o, files[o.Row.Batch]})
 	}
 	if p.Batch != nil && total > 1 && v.may(ledger.Operator) {
-		if p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.ledger, id, 0, maxDecisions); err != nil {
-			return err
-		}
+		p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.ledger, id, 0, maxDecisions)
 	}
-	return v.show(nil, "uncertain.html", "Uncertain rows", p)
+	return v.show(err, "uncertain.html", "Uncertain rows", p)
 }
 
 // countByBatch adds a tab with the number of uncertain rows for each batch.
 func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string) {
 	all := 0
-	p.Tabs.Label = "Uncertain rows by spreadsheet"
 	for _, b := range batches {
 		all += b.Rows
 		if id == "" || b.Batch == id {
 			p.Reserved += b.Reserved
 		}
-		p.Tabs.Tabs = append(p.Tabs.Tabs,
-			tab{
-				Path:    uncertainPath(b.Batch, 0, 0),
-				Name:    shortened(legible(b.File), 40),
-				Count:   b.Rows,
-				Current: b.Batch == id,
-			})
 	}
-	p.Tabs.Tabs = append([]tab{{Path: "/uncertain", Name: "All", Count: all, Current: id == ""}}, p.Tabs.Tabs...)
+	p.Tabs.Label = "Uncertain rows by spreadsheet"
+	p.Tabs.add("/uncertain", "All", all, id == "")
+	for _, b := range batches {
+		p.Tabs.add(uncertainPath(b.Batch, 0, 0), shortened(legible(b.File), 40), b.Rows, b.Batch == id)
+	}
 }
 
 func uncertainPath(batch string, after int64, from int) string {
-	if after == 0 {
-		return address("/uncertain", "batch", batch)
-	}
-	return address("/uncertain", "batch", batch, "after", strconv.FormatInt(after, 10), "from", strconv.Itoa(from))
+	return nextAddress("/uncertain", after, from, "batch", batch)
 }
 
 // resolver returns a service that resolves rows in the reader's name.
@@ -187,16 +173,7 @@ func (h *uncertainHandler) showUncertainRow(v *request) error {
 	}
 	b, err := h.ledger.Batch(v.ctx(), row.Batch)
 	return v.show(err, "uncertain.html", fmt.Sprintf("Row %d is uncertain", row.Number),
-		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true, Total: 1})
-}
-
-// availableText returns a sentence with the available balance, or "" if no deposit is recorded.
-func (h *uncertainHandler) availableText(v *request) (string, error) {
-	book, err := h.ledger.Balance(v.ctx())
-	if err != nil || !book.HasDeposit {
-		return "", err
-	}
-	return " " + book.Available().Dollars() + " is available now.", nil
+		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true})
 }
 
 // resolutionText describes a resolution for the audit log.
@@ -239,8 +216,7 @@ func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
 		return &httpError{http.StatusBadGateway, "There is no link to the dashboard", sentence(err.Error())}
 	}
 	link, err := url.Parse(address)
-	switch {
-	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
+	if err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "" {
 		return &httpError{http.StatusBadGateway, "The dashboard link is not available",
 			"The filing service did not return a valid address. Try again in a minute."}
 	}
@@ -389,6 +365,9 @@ func (h *uncertainHandler) resolveRows(v *request, b ledger.Batch) error {
 		said += fmt.Sprintf(" %s %s already resolved by someone else or by a late answer.", count(faster, "row"),
 			plural(faster, "is", "are"))
 	}
-	available, err := h.availableText(v)
-	return v.done(err, "/uncertain?batch="+p.Batch.ID, "%s%s", said, available)
+	recorded, err := h.ledger.Balance(v.ctx())
+	if recorded.HasDeposit {
+		said += " " + recorded.Available().Dollars() + " is available now."
+	}
+	return v.done(err, "/uncertain?batch="+p.Batch.ID, "%s", said)
 }
