@@ -2,7 +2,7 @@ package sandbox
 
 // billItems returns the items of an order with their costs.
 // Source: spec section 4, billing rules and order rules 6, 8.
-func (s *Service) billItems(req *orderRequest, rec *company) []Item {
+func (b *orderBook) billItems(req *orderRequest, rec *company) []Item {
 	var items []Item
 	entityType := ""
 	if rec != nil {
@@ -14,9 +14,9 @@ func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 		if req.ein != nil {
 			item.BilledAs = formationTier + "2"
 		}
-		item.Fee = s.fee(formation, req.state, entityType)
+		item.Fee = b.prices.fee(formation, req.state, entityType)
 		if f.expedited {
-			item.Fee, item.Service = expeditedFees[req.state], s.cfg.ExpeditedService
+			item.Fee, item.Service = expeditedFees[req.state], b.cfg.ExpeditedService
 		}
 		items = append(items, item)
 	}
@@ -40,18 +40,18 @@ func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 	if req.report != nil {
 		items = append(items, Item{
 			Product: annualReport, Year: req.report.year, BilledAs: annualReport,
-			Fee: s.fee(annualReport, req.state, entityType),
+			Fee: b.prices.fee(annualReport, req.state, entityType),
 		})
 	}
 	if req.foreign != nil {
 		items = append(items, Item{
 			Product: foreignQualification, BilledAs: foreignQualification,
-			Fee: s.fee(foreignQualification, req.state, entityType),
+			Fee: b.prices.fee(foreignQualification, req.state, entityType),
 		})
 	}
 	for i := range items {
 		if items[i].BilledAs != "" {
-			items[i].Price = s.wholesale(items[i].BilledAs)
+			items[i].Price = b.prices.wholesale(items[i].BilledAs)
 		}
 	}
 	return items

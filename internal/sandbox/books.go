@@ -35,16 +35,16 @@ func (s *Service) Books() Books {
 	defer s.mu.Unlock()
 	b := Books{
 		Opening:   s.cfg.OpeningBalance,
-		Deposited: s.deposits,
-		Charged:   s.charged,
-		Balance:   s.balance,
-		Orders:    make([]Order, len(s.orders)),
-		Requests:  maps.Clone(s.requests),
-		Lookups:   maps.Clone(s.lookups),
-		Refused:   maps.Clone(s.refused),
-		Faults:    maps.Clone(s.faultsFired),
+		Deposited: s.orderBook.deposits,
+		Charged:   s.orderBook.charged,
+		Balance:   s.orderBook.balance,
+		Orders:    make([]Order, len(s.orderBook.orders)),
+		Requests:  maps.Clone(s.requestLog.requests),
+		Lookups:   maps.Clone(s.requestLog.lookups),
+		Refused:   maps.Clone(s.requestLog.refused),
+		Faults:    maps.Clone(s.faultInjector.faultsFired),
 	}
-	for i, o := range s.orders {
+	for i, o := range s.orderBook.orders {
 		b.Orders[i] = o.copy()
 	}
 	return b
@@ -111,6 +111,18 @@ func (i Item) Key() string {
 	return fmt.Sprintf("%s %s %s", strings.ReplaceAll(i.Product, "_", " "), i.CompanyID, i.State)
 }
 
+// requestLog counts the requests and keeps the violations.
+type requestLog struct {
+	*core
+	violations []Violation
+	// requests counts requests by endpoint.
+	requests map[string]int
+	// lookups counts lookups by path.
+	lookups map[string]int
+	// refused counts refusals by status.
+	refused map[int]int
+}
+
 // Violation is a request that the spec forbids.
 type Violation struct {
 	At time.Time `json:"at"`
@@ -134,23 +146,23 @@ func (v Violation) String() string {
 const maxViolations = 10_000
 
 // Violations returns the requests that the spec forbids, oldest first, up to the first 10,000.
-func (s *Service) Violations() []Violation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.violations)
+func (l *requestLog) Violations() []Violation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.violations)
 }
 
 // recordRefusal records a refused request.
-func (s *Service) recordRefusal(c *call, r *refusal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused[r.status]++
+func (l *requestLog) recordRefusal(c *call, r *refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused[r.status]++
 	for _, p := range r.problems {
-		if len(s.violations) == maxViolations {
+		if len(l.violations) == maxViolations {
 			return
 		}
-		s.violations = append(s.violations, Violation{
-			At:      s.cfg.Now(),
+		l.violations = append(l.violations, Violation{
+			At:      l.cfg.Now(),
 			Rule:    p.rule,
 			Message: p.message,
 			Status:  r.status,

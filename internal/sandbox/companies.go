@@ -98,19 +98,32 @@ func (c *company) answer() map[string]any {
 	return a
 }
 
+// records are the users and companies, and the items that were ordered for them.
+type records struct {
+	*core
+	// users are the users by ID.
+	users map[string]*User
+	// usersByEmail has lower-case keys.
+	usersByEmail map[string]*User
+	usersByPhone map[string]*User
+	companies    map[string]*company
+	companySlugs map[string]*company
+	items        map[string]*Item
+}
+
 // AddCompany puts a company on record and returns it. It fills in an empty ID, slug and times.
 // Other empty fields stay empty, because clients complete companies without a type or a state.
-func (s *Service) AddCompany(c Company) Company {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	added := s.addCompany(c).Company
+func (r *records) AddCompany(c Company) Company {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	added := r.addCompany(c).Company
 	added.Agents = maps.Clone(added.Agents)
 	return added
 }
 
-func (s *Service) addCompany(c Company) *company {
+func (r *records) addCompany(c Company) *company {
 	if c.ID == "" {
-		c.ID = s.id("comp")
+		c.ID = r.id("comp")
 	}
 	if c.Slug == "" {
 		name := c.LegalName
@@ -118,12 +131,12 @@ func (s *Service) addCompany(c Company) *company {
 			name = c.ID
 		}
 		c.Slug = slugify(name)
-		for s.companySlugs[c.Slug] != nil {
-			c.Slug = fmt.Sprintf("%s-%s", slugify(name), strings.TrimPrefix(s.id("x"), "x_"))
+		for r.companySlugs[c.Slug] != nil {
+			c.Slug = fmt.Sprintf("%s-%s", slugify(name), strings.TrimPrefix(r.id("x"), "x_"))
 		}
 	}
 	if c.CreatedAt.IsZero() {
-		c.CreatedAt = s.cfg.Now()
+		c.CreatedAt = r.cfg.Now()
 		c.UpdatedAt = c.CreatedAt
 	}
 	rec := &company{
@@ -135,22 +148,22 @@ func (s *Service) addCompany(c Company) *company {
 	}
 	for state, a := range rec.Agents {
 		if a == ActiveService {
-			rec.service[state] = s.earlierAgentService(rec, state)
+			rec.service[state] = r.earlierAgentService(rec, state)
 		}
 	}
 	for _, state := range c.Qualified {
 		rec.qualified[state] = true
 	}
-	s.companies[c.ID] = rec
-	s.companySlugs[c.Slug] = rec
+	r.companies[c.ID] = rec
+	r.companySlugs[c.Slug] = rec
 	return rec
 }
 
 // earlierAgentService returns the registered agent order of a company that had the service before
 // the first recorded order.
-func (s *Service) earlierAgentService(c *company, state string) *Item {
+func (r *records) earlierAgentService(c *company, state string) *Item {
 	item := &Item{
-		ID:           s.id("order"),
+		ID:           r.id("order"),
 		Product:      registeredAgent,
 		CompanyID:    c.ID,
 		UserID:       c.UserID,
@@ -160,23 +173,23 @@ func (s *Service) earlierAgentService(c *company, state string) *Item {
 		Subscription: "active",
 		At:           c.CreatedAt,
 	}
-	s.items[item.ID] = item
+	r.items[item.ID] = item
 	return item
 }
 
 // findCompany returns the company with an ID or slug, or nil.
-func (s *Service) findCompany(key string) *company {
-	c := s.companies[key]
+func (r *records) findCompany(key string) *company {
+	c := r.companies[key]
 	if c == nil {
-		c = s.companySlugs[key]
+		c = r.companySlugs[key]
 	}
 	switch {
 	case c != nil && c.Elsewhere:
 		return nil
-	case c != nil || !s.cfg.AutoSeed:
+	case c != nil || !r.cfg.AutoSeed:
 		return c
 	}
-	seed := Company{EntityType: s.cfg.AutoEntityType, FormationState: s.cfg.AutoFormationState}
+	seed := Company{EntityType: r.cfg.AutoEntityType, FormationState: r.cfg.AutoFormationState}
 	switch {
 	case companyID.MatchString(key):
 		seed.ID = key
@@ -200,14 +213,14 @@ func (s *Service) findCompany(key string) *company {
 		Country:    "US",
 	}
 	seed.MailingAddress = seed.PrincipalAddress
-	rec := s.addCompany(seed)
+	rec := r.addCompany(seed)
 	rec.auto = true
 	return rec
 }
 
 // setAutoAgent sets the agent of a company of AutoSeed in a state at its first order. The agent is
 // the active service, unless the order buys the agent.
-func (s *Service) setAutoAgent(c *company, state string, ordersAgent bool) {
+func (r *records) setAutoAgent(c *company, state string, ordersAgent bool) {
 	if _, settled := c.Agents[state]; !c.auto || settled {
 		return
 	}
@@ -216,16 +229,16 @@ func (s *Service) setAutoAgent(c *company, state string, ordersAgent bool) {
 		return
 	}
 	c.Agents[state] = ActiveService
-	c.service[state] = s.earlierAgentService(c, state)
+	c.service[state] = r.earlierAgentService(c, state)
 }
 
-func (s *Service) getCompany(c *call) (any, error) {
+func (r *records) getCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rec := s.findCompany(c.id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec := r.findCompany(c.id)
 	if rec == nil {
 		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
@@ -242,34 +255,34 @@ func companyKey(key string) error {
 // createCompany reads the fields that the spec lists.
 // Assumption: legalName and userId are required. The spec does not show the required fields, and an
 // order can complete only entityType and formationState.
-func (s *Service) createCompany(c *call) (any, error) {
+func (r *records) createCompany(c *call) (any, error) {
 	rec := Company{LegalName: c.body.text("legalName"), UserID: c.body.text("userId")}
 	c.body.matches("userId", rec.UserID, userID, "a user id (user_…)")
 	readCompany(c.body, &rec, "entityType", "formationDate", "formationState", "principalAddress", "mailingAddress")
 	if officers, given := c.body.objects("officers"); given {
 		checkOfficers("2 officer", rec.EntityType, readOfficers(officers), &c.found)
 	}
-	if err := s.finish(c); err != nil {
+	if err := r.finish(c); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.findUser(rec.UserID) == nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.findUser(rec.UserID) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
-	return s.addCompany(rec).answer(), nil
+	return r.addCompany(rec).answer(), nil
 }
 
 // patchCompany changes the given fields.
 // Assumption: they are the company's fields that the service does not set itself. The spec does not
 // show the update body.
-func (s *Service) patchCompany(c *call) (any, error) {
+func (r *records) patchCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rec := s.findCompany(c.id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec := r.findCompany(c.id)
 	if rec == nil {
 		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
@@ -283,10 +296,10 @@ func (s *Service) patchCompany(c *call) (any, error) {
 	if next.EntityType == "LLC" && c.body.has("taxElection") {
 		c.body.fail("taxElection", "is for a CORP")
 	}
-	if err := s.invalid(c.found); err != nil {
+	if err := r.invalid(c.found); err != nil {
 		return nil, err
 	}
-	next.UpdatedAt = s.cfg.Now()
+	next.UpdatedAt = r.cfg.Now()
 	rec.Company = next
 	return rec.answer(), nil
 }

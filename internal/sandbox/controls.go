@@ -74,7 +74,7 @@ func (s *Service) adminDeposit(c *call) (any, error) {
 	s.Deposit(cents)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return map[string]any{"balance": dollars(s.balance)}, nil
+	return map[string]any{"balance": dollars(s.orderBook.balance)}, nil
 }
 
 // seconds reads an optional number of seconds, at most a day.

@@ -37,6 +37,12 @@ type Webhook struct {
 	At              time.Time
 }
 
+// webhooks delivers events to the registered endpoints.
+type webhooks struct {
+	*core
+	hooks []*webhook
+}
+
 // webhook is an endpoint with its deliveries.
 type webhook struct {
 	Webhook
@@ -65,7 +71,7 @@ type webhookAnswer struct {
 	SigningSecret string   `json:"signingSecret"`
 }
 
-func (s *Service) createWebhook(c *call) (any, error) {
+func (w *webhooks) createWebhook(c *call) (any, error) {
 	hook := Webhook{URL: c.body.text("url")}
 	u, err := url.Parse(hook.URL)
 	if hook.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
@@ -80,26 +86,26 @@ func (s *Service) createWebhook(c *call) (any, error) {
 			c.body.fail("eventTypes", "must be of %s, not %q", strings.Join(eventTypes, ", "), t)
 		}
 	}
-	if err := s.finish(c); err != nil {
+	if err := w.finish(c); err != nil {
 		return nil, err
 	}
-	hook = s.AddWebhook(hook)
+	hook = w.AddWebhook(hook)
 	return webhookAnswer{hook.ID, hook.URL, hook.Types, stamp(hook.At), hook.Secret}, nil
 }
 
 // AddWebhook registers an endpoint and returns it with an id, and with a secret if it has none. An
 // endpoint without types gets all events. The same address may be registered more than once.
-func (s *Service) AddWebhook(hook Webhook) Webhook {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	hook.ID, hook.At = s.id("we"), s.cfg.Now()
+func (w *webhooks) AddWebhook(hook Webhook) Webhook {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hook.ID, hook.At = w.id("we"), w.cfg.Now()
 	if hook.Secret == "" {
-		hook.Secret = fmt.Sprintf("whsec_%016x%016x", s.rand.Uint64(), s.rand.Uint64())
+		hook.Secret = fmt.Sprintf("whsec_%016x%016x", w.rand.Uint64(), w.rand.Uint64())
 	}
 	if len(hook.Types) == 0 {
 		hook.Types = eventTypes
 	}
-	s.webhooks = append(s.webhooks, &webhook{Webhook: hook})
+	w.hooks = append(w.hooks, &webhook{Webhook: hook})
 	return hook
 }
 
@@ -137,14 +143,14 @@ func (r *receipt) tick() {
 
 // send queues events for every endpoint that subscribes to them, and returns at once. The caller
 // holds s.mu.
-func (s *Service) send(events ...*Event) *receipt {
+func (w *webhooks) send(events ...*Event) *receipt {
 	r := &receipt{open: 1, done: make(chan struct{})}
 	for _, e := range events {
-		for _, hook := range s.webhooks {
+		for _, hook := range w.hooks {
 			if slices.Contains(hook.Types, e.Type) {
 				r.open++
 				hook.counts.Waiting++
-				s.enqueue(hook, &parcel{event: e, first: r})
+				w.enqueue(hook, &parcel{event: e, first: r})
 			}
 		}
 	}
@@ -153,41 +159,41 @@ func (s *Service) send(events ...*Event) *receipt {
 }
 
 // wait returns when r is done, ctx ends, or the service is closed.
-func (s *Service) wait(ctx context.Context, r *receipt) {
+func (w *webhooks) wait(ctx context.Context, r *receipt) {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-	case <-s.life.Done():
+	case <-w.life.Done():
 	}
 }
 
 // enqueue queues a parcel and starts a goroutine for it, up to
 // DeliveriesAtOnce. The caller holds s.mu.
-func (s *Service) enqueue(hook *webhook, p *parcel) {
+func (w *webhooks) enqueue(hook *webhook, p *parcel) {
 	hook.queue = append(hook.queue, p)
-	if hook.carriers < s.cfg.DeliveriesAtOnce {
+	if hook.carriers < w.cfg.DeliveriesAtOnce {
 		hook.carriers++
-		go s.deliver(hook)
+		go w.deliver(hook)
 	}
 }
 
 // deliver delivers parcels until the queue is empty.
-func (s *Service) deliver(hook *webhook) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (w *webhooks) deliver(hook *webhook) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	defer func() { hook.carriers-- }()
-	for len(hook.queue) > 0 && s.life.Err() == nil {
+	for len(hook.queue) > 0 && w.life.Err() == nil {
 		p := hook.queue[0]
 		hook.queue = hook.queue[1:]
-		s.mu.Unlock()
-		taken := s.post(hook, p.event.Body)
-		s.mu.Lock()
-		s.recordAttempt(hook, p, taken)
+		w.mu.Unlock()
+		taken := w.post(hook, p.event.Body)
+		w.mu.Lock()
+		w.recordAttempt(hook, p, taken)
 	}
 }
 
 // recordAttempt finishes the parcel of an attempt, or queues the next attempt.
-func (s *Service) recordAttempt(hook *webhook, p *parcel, taken bool) {
+func (w *webhooks) recordAttempt(hook *webhook, p *parcel, taken bool) {
 	n := &hook.counts
 	n.Attempts++
 	p.tries++
@@ -197,28 +203,28 @@ func (s *Service) recordAttempt(hook *webhook, p *parcel, taken bool) {
 	case taken:
 		n.Taken++
 		n.Waiting--
-	case p.tries > s.cfg.Retries:
+	case p.tries > w.cfg.Retries:
 		n.Lost++
 		n.Waiting--
 	default:
-		p.wait = retry.After(p.wait, s.cfg.RetryAfter, time.Minute)
+		p.wait = retry.After(p.wait, w.cfg.RetryAfter, time.Minute)
 		time.AfterFunc(p.wait, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.enqueue(hook, p)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.enqueue(hook, p)
 		})
 	}
 }
 
 // post makes one attempt, and reports whether the endpoint answered 2xx.
-func (s *Service) post(hook *webhook, body []byte) (taken bool) {
-	req, err := http.NewRequestWithContext(s.life, http.MethodPost, hook.URL, bytes.NewReader(body))
+func (w *webhooks) post(hook *webhook, body []byte) (taken bool) {
+	req, err := http.NewRequestWithContext(w.life, http.MethodPost, hook.URL, bytes.NewReader(body))
 	if err != nil {
 		return false
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(SignatureHeader, Sign(hook.Secret, body))
-	res, err := s.cfg.Client.Do(req)
+	res, err := w.cfg.Client.Do(req)
 	if err != nil {
 		return false
 	}

@@ -26,21 +26,29 @@ type Document struct {
 	Elsewhere bool
 }
 
+// documents has the documents and the links to them and to the dashboard.
+type documents struct {
+	*core
+	records *records
+	files   map[string]*Document
+	links   map[string]link
+}
+
 // AddDocument puts a document on record and returns it. It fills in an empty ID or time.
-func (s *Service) AddDocument(d Document) Document {
+func (s *documents) AddDocument(d Document) Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.addDocument(d)
 }
 
-func (s *Service) addDocument(d Document) *Document {
+func (s *documents) addDocument(d Document) *Document {
 	if d.ID == "" {
 		d.ID = s.id("doc")
 	}
 	if d.At.IsZero() {
 		d.At = s.cfg.Now()
 	}
-	s.documents[d.ID] = &d
+	s.files[d.ID] = &d
 	return &d
 }
 
@@ -57,13 +65,13 @@ type documentAnswer struct {
 }
 
 // getDocument answers with a new link to /files/{id}. Earlier links keep their lifetime.
-func (s *Service) getDocument(c *call) (any, error) {
+func (s *documents) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.documents[c.id]
+	d := s.files[c.id]
 	if d == nil || d.Elsewhere {
 		return nil, refuse(http.StatusNotFound, "Document not found")
 	}
@@ -87,9 +95,9 @@ const fileEndpoint = "GET /files/{id}"
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.mu.Lock()
-	link := s.links[r.URL.Query().Get("token")]
-	d := s.documents[id]
-	s.requests[fileEndpoint]++
+	link := s.documents.links[r.URL.Query().Get("token")]
+	d := s.documents.files[id]
+	s.requestLog.requests[fileEndpoint]++
 	s.mu.Unlock()
 	switch {
 	case link.to != id || d == nil:
@@ -165,7 +173,7 @@ type link struct {
 }
 
 // newLink makes a link. The caller holds s.mu.
-func (s *Service) newLink(to string, life time.Duration) (token string, expires time.Time) {
+func (s *documents) newLink(to string, life time.Duration) (token string, expires time.Time) {
 	token, expires = s.id("link"), s.cfg.Now().Add(life)
 	s.links[token] = link{to, expires}
 	return token, expires
@@ -173,7 +181,7 @@ func (s *Service) newLink(to string, life time.Duration) (token string, expires 
 
 // createMagicLink answers a link to the company's dashboard.
 // Assumption: the URL is in the field url.
-func (s *Service) createMagicLink(c *call) (any, error) {
+func (s *documents) createMagicLink(c *call) (any, error) {
 	user, comp := c.body.text("userId"), c.body.text("companyId")
 	c.body.matches("userId", user, userID, "a user id (user_…)")
 	c.body.matches("companyId", comp, companyID, "a company id (comp_…)")
@@ -182,10 +190,10 @@ func (s *Service) createMagicLink(c *call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.findUser(user) == nil {
+	if s.records.findUser(user) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
-	if s.findCompany(comp) == nil {
+	if s.records.findCompany(comp) == nil {
 		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
 	token, expires := s.newLink(comp, magicLinkLife)

@@ -58,6 +58,16 @@ var exceptionCodes = map[string][]int{
 	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
 }
 
+// filings moves the filings of orders and sends their events.
+type filings struct {
+	*core
+	records   *records
+	orders    *orderBook
+	documents *documents
+	webhooks  *webhooks
+	events    []*Event
+}
+
 // next returns the status after a filing's current one, or "" at the end.
 // Source: spec section 3.
 func next(item *Item) string {
@@ -78,8 +88,8 @@ func next(item *Item) string {
 // events. A filing with an exception is cured and moves on. A status of "canceled" allows the
 // filing to be ordered again, without a refund.
 // Source: spec section 3.
-func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
-	return s.moveFiling(ctx, orderID, func(item *Item) error {
+func (f *filings) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
+	return f.moveFiling(ctx, orderID, func(item *Item) error {
 		if item.Status = cmp.Or(status, next(item)); item.Status == "" {
 			return ErrAtEnd
 		}
@@ -88,23 +98,23 @@ func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event,
 }
 
 // AdvanceAll advances every filing that has not reached its last status, and returns their number.
-func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
-	s.mu.Lock()
+func (f *filings) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
+	f.mu.Lock()
 	var events []*Event
 	moved := 0
-	for _, o := range s.orders {
+	for _, o := range f.orders.orders {
 		for i := range o.Items {
 			item := &o.Items[i]
 			if item.Existing || next(item) == "" {
 				continue
 			}
 			moved++
-			events = append(events, s.changeStatus(item, func() { item.Status = cmp.Or(status, next(item)) })...)
+			events = append(events, f.changeStatus(item, func() { item.Status = cmp.Or(status, next(item)) })...)
 		}
 	}
-	r := s.send(events...)
-	s.mu.Unlock()
-	s.wait(ctx, r)
+	r := f.webhooks.send(events...)
+	f.mu.Unlock()
+	f.webhooks.wait(ctx, r)
 	return values(events), moved
 }
 
@@ -112,8 +122,8 @@ func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) 
 // product. It returns ErrNoException for a code that the spec gives to another product, and
 // ErrAtEnd for a filing at its last status.
 // Source: spec section 7.
-func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
-	return s.moveFiling(ctx, orderID, func(item *Item) error {
+func (f *filings) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
+	return f.moveFiling(ctx, orderID, func(item *Item) error {
 		if next(item) == "" {
 			return ErrAtEnd
 		}
@@ -134,32 +144,32 @@ func raise(item *Item, code int) error {
 	return nil
 }
 
-func (s *Service) moveFiling(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
-	s.mu.Lock()
-	item := s.items[orderID]
+func (f *filings) moveFiling(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
+	f.mu.Lock()
+	item := f.records.items[orderID]
 	if item == nil {
-		s.mu.Unlock()
+		f.mu.Unlock()
 		return nil, fmt.Errorf("move %q: %w", orderID, ErrNoOrder)
 	}
 	was := *item
 	var err error
-	events := s.changeStatus(item, func() {
+	events := f.changeStatus(item, func() {
 		if err = to(item); err != nil {
 			*item = was
 		}
 	})
-	r := s.send(events...)
-	s.mu.Unlock()
+	r := f.webhooks.send(events...)
+	f.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("move %s, which is %s: %w", orderID, was.Status, err)
 	}
-	s.wait(ctx, r)
+	f.webhooks.wait(ctx, r)
 	return values(events), nil
 }
 
 // changeStatus changes the status of a filing and returns its events. An exception that is not
 // raised again is cured. The caller holds s.mu.
-func (s *Service) changeStatus(item *Item, to func()) []*Event {
+func (f *filings) changeStatus(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception
 	to()
 	if item.Status != exception {
@@ -168,13 +178,13 @@ func (s *Service) changeStatus(item *Item, to func()) []*Event {
 	if item.Status == was && item.Exception == had {
 		return nil
 	}
-	return s.applyStatus(item)
+	return f.applyStatus(item)
 }
 
 // applyStatus applies a new status to the company and returns its events.
-func (s *Service) applyStatus(item *Item) []*Event {
-	now := s.cfg.Now()
-	rec := s.companies[item.CompanyID]
+func (f *filings) applyStatus(item *Item) []*Event {
+	now := f.cfg.Now()
+	rec := f.records.companies[item.CompanyID]
 	switch item.Status {
 	case filed:
 		item.FilingDate = now
@@ -199,25 +209,25 @@ func (s *Service) applyStatus(item *Item) []*Event {
 			item.Subscription = "canceled"
 		}
 	}
-	events := s.eventsOf(item)
+	events := f.eventsOf(item)
 	if len(events) > 0 && item.Status == filed {
-		events = append(events, s.upload(item, documentTypes[item.Product]))
+		events = append(events, f.upload(item, documentTypes[item.Product]))
 	}
 	return events
 }
 
 // eventsOf returns the event for a filing's current status. A new appointment has none, because
 // section 6 lists only the change of agent.
-func (s *Service) eventsOf(item *Item) []*Event {
+func (f *filings) eventsOf(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
 	}
-	return []*Event{s.statusEvent(item)}
+	return []*Event{f.statusEvent(item)}
 }
 
-func (s *Service) statusEvent(item *Item) *Event {
+func (f *filings) statusEvent(item *Item) *Event {
 	data := map[string]any{
-		"orderId": item.ID, "orderType": s.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
+		"orderId": item.ID, "orderType": f.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
 	}
 	if !item.FilingDate.IsZero() {
 		data["filingDate"] = stamp(item.FilingDate)
@@ -228,57 +238,57 @@ func (s *Service) statusEvent(item *Item) *Event {
 	if item.Exception != 0 {
 		data["exceptionCode"] = item.Exception
 	}
-	return s.event(statusChanged, item, data)
+	return f.event(statusChanged, item, data)
 }
 
 // AgentMail adds a document of registered agent mail to an order.
-func (s *Service) AgentMail(ctx context.Context, orderID string) (Event, error) {
-	s.mu.Lock()
-	item := s.items[orderID]
+func (f *filings) AgentMail(ctx context.Context, orderID string) (Event, error) {
+	f.mu.Lock()
+	item := f.records.items[orderID]
 	if item == nil {
-		s.mu.Unlock()
+		f.mu.Unlock()
 		return Event{}, fmt.Errorf("mail for %q: %w", orderID, ErrNoOrder)
 	}
-	e := s.upload(item, registeredAgent)
-	r := s.send(e)
-	s.mu.Unlock()
-	s.wait(ctx, r)
+	e := f.upload(item, registeredAgent)
+	r := f.webhooks.send(e)
+	f.mu.Unlock()
+	f.webhooks.wait(ctx, r)
 	return *e, nil
 }
 
-func (s *Service) upload(item *Item, documentType string) *Event {
-	d := s.addDocument(Document{CompanyID: item.CompanyID, OrderID: item.ID, Type: documentType})
-	return s.event(documentUploaded, item, map[string]any{
+func (f *filings) upload(item *Item, documentType string) *Event {
+	d := f.documents.addDocument(Document{CompanyID: item.CompanyID, OrderID: item.ID, Type: documentType})
+	return f.event(documentUploaded, item, map[string]any{
 		// Assumption: the event names the document's ID.
 		"orderId": item.ID, "documentType": documentType, "documentId": d.ID,
 	})
 }
 
-func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
-	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}
+func (f *filings) event(kind string, item *Item, data map[string]any) *Event {
+	e := &Event{ID: f.id("evt"), Type: kind, OrderID: item.ID, At: f.cfg.Now()}
 	// Strings, numbers and stamps always encode.
 	e.Body, _ = json.Marshal(map[string]any{
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
-	s.events = append(s.events, e)
+	f.events = append(f.events, e)
 	return e
 }
 
 // Events returns all events so far, oldest first.
-func (s *Service) Events() []Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return values(s.events)
+func (f *filings) Events() []Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return values(f.events)
 }
 
 // TestDelivery sends an event of a made-up order to every endpoint.
-func (s *Service) TestDelivery(ctx context.Context) Event {
-	s.mu.Lock()
+func (f *filings) TestDelivery(ctx context.Context) Event {
+	f.mu.Lock()
 	made := &Item{ID: "order_test", CompanyID: "comp_test", Product: annualReport, Status: submitted}
-	events := s.eventsOf(made)
-	r := s.send(events...)
-	s.mu.Unlock()
-	s.wait(ctx, r)
+	events := f.eventsOf(made)
+	r := f.webhooks.send(events...)
+	f.mu.Unlock()
+	f.webhooks.wait(ctx, r)
 	return *events[0]
 }
 
@@ -291,8 +301,8 @@ func values(events []*Event) []Event {
 }
 
 // advanceByClock moves every filing one step, again and again until the service is closed.
-func (s *Service) advanceByClock() {
-	for retry.Sleep(s.life, s.cfg.Advance) == nil {
-		s.AdvanceAll(s.life, "")
+func (f *filings) advanceByClock() {
+	for retry.Sleep(f.life, f.cfg.Advance) == nil {
+		f.AdvanceAll(f.life, "")
 	}
 }

@@ -123,6 +123,15 @@ func (f Fault) matches(c *call) bool {
 	return (f.Company == "" || f.Company == c.company()) && (f.Match == nil || f.Match(c.request, c.raw))
 }
 
+// faultInjector makes answers fail.
+type faultInjector struct {
+	*core
+	faults        []*activeFault
+	faultsFired   map[string]int
+	outage        Outage
+	outageChanged chan struct{}
+}
+
 // activeFault counts how often a fault matched and applied.
 type activeFault struct {
 	Fault
@@ -130,19 +139,19 @@ type activeFault struct {
 }
 
 // Inject activates faults after those already active.
-func (s *Service) Inject(faults ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (in *faultInjector) Inject(faults ...Fault) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	for _, f := range faults {
-		s.faults = append(s.faults, &activeFault{Fault: f})
+		in.faults = append(in.faults, &activeFault{Fault: f})
 	}
 }
 
 // ClearFaults removes all faults.
-func (s *Service) ClearFaults() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
+func (in *faultInjector) ClearFaults() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.faults = nil
 }
 
 // Outage is the way in which the whole service is unavailable. The books and the controls stay
@@ -158,26 +167,26 @@ const (
 )
 
 // SetOutage starts or ends an outage.
-func (s *Service) SetOutage(o Outage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o != s.outage {
-		s.outage = o
-		close(s.outageChanged)
-		s.outageChanged = make(chan struct{})
+func (in *faultInjector) SetOutage(o Outage) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if o != in.outage {
+		in.outage = o
+		close(in.outageChanged)
+		in.outageChanged = make(chan struct{})
 	}
 }
 
-func (s *Service) isOut(w http.ResponseWriter) bool {
-	s.mu.Lock()
-	o := s.outage
+func (in *faultInjector) isOut(w http.ResponseWriter) bool {
+	in.mu.Lock()
+	o := in.outage
 	if o != OutageNone {
-		s.faultsFired["outage "+string(o)]++
+		in.faultsFired["outage "+string(o)]++
 	}
-	s.mu.Unlock()
+	in.mu.Unlock()
 	switch o {
 	case Outage503:
-		write(w, answer{http.StatusServiceUnavailable, s.errorBody("The filing service is down for maintenance", nil)})
+		write(w, answer{http.StatusServiceUnavailable, in.errorBody("The filing service is down for maintenance", nil)})
 	case OutageRefuse:
 		reset(w)
 	}
@@ -185,26 +194,26 @@ func (s *Service) isOut(w http.ResponseWriter) bool {
 }
 
 // pickFault returns the fault that applies to a request, or nil.
-func (s *Service) pickFault(c *call) *Fault {
-	s.mu.Lock()
-	active := slices.Clone(s.faults)
-	s.mu.Unlock()
+func (in *faultInjector) pickFault(c *call) *Fault {
+	in.mu.Lock()
+	active := slices.Clone(in.faults)
+	in.mu.Unlock()
 	// Call Match without the lock, because it may call the service.
 	active = slices.DeleteFunc(active, func(f *activeFault) bool { return !f.matches(c) })
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	for _, f := range active {
 		// Count even if another fault applies, because Nth counts every matching request.
 		f.seen++
 	}
 	for _, f := range active {
 		if (f.Nth > 0 && f.seen != f.Nth) || (f.Times > 0 && f.fired >= f.Times) ||
-			(f.Rate > 0 && s.rand.Float64() >= f.Rate) {
+			(f.Rate > 0 && in.rand.Float64() >= f.Rate) {
 			continue
 		}
 		f.fired++
-		s.faultsFired[f.String()]++
+		in.faultsFired[f.String()]++
 		picked := f.Fault
 		return &picked
 	}
@@ -212,22 +221,22 @@ func (s *Service) pickFault(c *call) *Fault {
 }
 
 // answerWithoutOrder returns the answer that a fault changes if no order is placed.
-func (s *Service) answerWithoutOrder(c *call) answer {
-	return s.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
+func (in *faultInjector) answerWithoutOrder(c *call) answer {
+	return in.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
 }
 
 // applyFault applies a fault to the answer a.
-func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer) {
+func (in *faultInjector) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	if c.order != nil {
-		s.mu.Lock()
+		in.mu.Lock()
 		c.order.Fault = f.String()
-		s.mu.Unlock()
+		in.mu.Unlock()
 	}
 	switch f.Kind {
 	case FaultTimeout:
 		limit := f.For
 		if limit == 0 {
-			limit = s.cfg.HangLimit
+			limit = in.cfg.HangLimit
 		}
 		waitUntil(c.request.Context(), time.Now().Add(limit))
 		panic(http.ErrAbortHandler)
@@ -256,7 +265,7 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 		if f.Status >= 300 && f.Status < 400 {
 			w.Header().Set("Location", c.request.URL.Path)
 		}
-		write(w, answer{f.Status, s.errorBody(http.StatusText(f.Status), nil)})
+		write(w, answer{f.Status, in.errorBody(http.StatusText(f.Status), nil)})
 	case FaultGarbage:
 		write(w, answer{a.status, []byte(`{"companyId": undefined, "items": [order`)})
 	case FaultEmpty:

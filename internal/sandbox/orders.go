@@ -261,48 +261,60 @@ type orderAnswer struct {
 	Items     []itemAnswer `json:"items"`
 }
 
+// orderBook places and charges orders.
+type orderBook struct {
+	*core
+	records *records
+	prices  *priceList
+
+	orders   []*Order
+	balance  int64
+	deposits int64
+	charged  int64
+}
+
 // createOrder places an order completely or not at all. It checks shape, rules, conflicts and
 // balance before it records the order.
-func (s *Service) createOrder(c *call) (any, error) {
+func (b *orderBook) createOrder(c *call) (any, error) {
 	req := readOrder(c.body)
-	if err := s.invalid(c.found); err != nil {
+	if err := b.invalid(c.found); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.findUser(req.userID) == nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.records.findUser(req.userID) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
 	var rec *company
 	if req.companyID != "" {
-		if rec = s.findCompany(req.companyID); rec == nil {
+		if rec = b.records.findCompany(req.companyID); rec == nil {
 			return nil, refuse(http.StatusNotFound, "Company not found")
 		}
-		s.setAutoAgent(rec, req.state, req.agent != nil)
+		b.records.setAutoAgent(rec, req.state, req.agent != nil)
 	}
-	if err := s.invalid(brokenRules(req, rec)); err != nil {
+	if err := b.invalid(brokenRules(req, rec)); err != nil {
 		return nil, err
 	}
 	if err := conflict(req, rec); err != nil {
 		return nil, err
 	}
-	items := s.billItems(req, rec)
+	items := b.billItems(req, rec)
 	total := sum(items)
-	if total > s.balance && total > 0 {
+	if total > b.balance && total > 0 {
 		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
 	}
 	if rec == nil {
-		rec = s.recordFormation(req)
+		rec = b.recordFormation(req)
 	}
-	c.order = s.recordOrder(req, rec, items, total, c.raw)
-	return s.orderAnswer(c.order), nil
+	c.order = b.recordOrder(req, rec, items, total, c.raw)
+	return b.orderAnswer(c.order), nil
 }
 
 // recordFormation puts the company of a formation on record.
-func (s *Service) recordFormation(req *orderRequest) *company {
+func (b *orderBook) recordFormation(req *orderRequest) *company {
 	seed := req.formation.company
 	seed.UserID, seed.FormationState = req.userID, req.state
-	return s.addCompany(seed)
+	return b.records.addCompany(seed)
 }
 
 // conflict returns the idempotent 409, or nil if the order does not conflict.
@@ -322,10 +334,10 @@ func conflict(req *orderRequest, rec *company) error {
 }
 
 // recordOrder records an order that passed all checks, charges it and updates the company.
-func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
-	now := s.cfg.Now()
+func (b *orderBook) recordOrder(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
+	now := b.cfg.Now()
 	o := &Order{
-		Number:      len(s.orders) + 1,
+		Number:      len(b.orders) + 1,
 		At:          now,
 		UserID:      req.userID,
 		CompanyID:   rec.ID,
@@ -340,9 +352,9 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		if item.Existing {
 			continue
 		}
-		item.ID, item.At, item.Status = s.id("order"), now, submitted
+		item.ID, item.At, item.Status = b.id("order"), now, submitted
 		item.CompanyID, item.UserID, item.State = rec.ID, req.userID, req.state
-		s.items[item.ID] = item
+		b.records.items[item.ID] = item
 		switch item.Product {
 		case ein:
 			rec.EINRequested = true
@@ -356,12 +368,12 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		case foreignQualification:
 			rec.qualified[req.state] = true
 		}
-		s.charge(item.Amount())
+		b.charge(item.Amount())
 	}
 	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
 		rec.Agents[req.state] = OtherAgent
 	}
-	s.orders = append(s.orders, o)
+	b.orders = append(b.orders, o)
 	return o
 }
 
@@ -377,11 +389,11 @@ func (req *orderRequest) supplied() *suppliedAgent {
 	return nil
 }
 
-func (s *Service) orderAnswer(o *Order) orderAnswer {
+func (b *orderBook) orderAnswer(o *Order) orderAnswer {
 	a := orderAnswer{CompanyID: o.CompanyID, Items: make([]itemAnswer, len(o.Items))}
 	for i, item := range o.Items {
 		a.Items[i] = itemAnswer{
-			OrderType:    s.cfg.OrderTypes.write(item.Product),
+			OrderType:    b.cfg.OrderTypes.write(item.Product),
 			OrderID:      item.ID,
 			CreatedAt:    stamp(item.At),
 			FilingDate:   stamp(item.FilingDate),
@@ -391,8 +403,8 @@ func (s *Service) orderAnswer(o *Order) orderAnswer {
 			a.Items[i].SubscriptionStatus = &item.Subscription
 		}
 	}
-	if s.cfg.ShuffleItems {
-		s.rand.Shuffle(len(a.Items), func(i, j int) { a.Items[i], a.Items[j] = a.Items[j], a.Items[i] })
+	if b.cfg.ShuffleItems {
+		b.rand.Shuffle(len(a.Items), func(i, j int) { a.Items[i], a.Items[j] = a.Items[j], a.Items[i] })
 	}
 	return a
 }

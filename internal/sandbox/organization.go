@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// organization is the calling organization.
+type organization struct {
+	*core
+	record map[string]any
+}
+
 // newOrganization returns the record of the calling organization, as the service writes it. Its
 // billing is not onboarded.
 // Source: spec section 2.
@@ -26,20 +32,20 @@ func newOrganization(now time.Time) map[string]any {
 	}
 }
 
-func (s *Service) getOrganization(*call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (o *organization) getOrganization(*call) (any, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	// The record is replaced and never changed.
-	return s.organization, nil
+	return o.record, nil
 }
 
 // patchOrganization changes the given fields.
 // Source: spec section 4, PATCH /organization.
-func (s *Service) patchOrganization(c *call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	next := c.body.change(s.organization)
-	if err := s.finish(c); err != nil {
+func (o *organization) patchOrganization(c *call) (any, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	next := c.body.change(o.record)
+	if err := o.finish(c); err != nil {
 		return nil, err
 	}
 	if c.body.has("billedUsers") {
@@ -47,7 +53,7 @@ func (s *Service) patchOrganization(c *call) (any, error) {
 		r.problems[0].hidden = true
 		return nil, r
 	}
-	s.organization = next
+	o.record = next
 	return next, nil
 }
 

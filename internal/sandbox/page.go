@@ -44,7 +44,7 @@ func (s *Service) endpoints() []endpointRow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := []endpointRow{}
-	for _, h := range s.webhooks {
+	for _, h := range s.webhooks.hooks {
 		rows = append(rows, endpointRow{h.ID, h.URL, h.Types, h.counts})
 	}
 	return rows
@@ -70,8 +70,8 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 // serveDashboard serves the page of a magic link: the orders of a company.
 func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	link, ok := s.links[r.PathValue("token")]
-	rec := s.companies[link.to]
+	link, ok := s.documents.links[r.PathValue("token")]
+	rec := s.records.companies[link.to]
 	s.mu.Unlock()
 	switch {
 	case !ok:

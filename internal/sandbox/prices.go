@@ -77,11 +77,17 @@ func DefaultFees() []Fee {
 	}
 }
 
+// priceList has the prices and state fees.
+type priceList struct {
+	*core
+	prices []Price
+}
+
 // fee returns the closest line of the table.
-func (s *Service) fee(product, state, entityType string) int64 {
+func (l *priceList) fee(product, state, entityType string) int64 {
 	for _, k := range []Fee{{product, state, entityType, 0}, {product, state, "", 0}, {product, "", entityType, 0},
 		{product, "", "", 0}} {
-		for _, f := range s.cfg.Fees {
+		for _, f := range l.cfg.Fees {
 			if f.Product == k.Product && f.State == k.State && f.EntityType == k.EntityType {
 				return f.Cents
 			}
@@ -90,8 +96,8 @@ func (s *Service) fee(product, state, entityType string) int64 {
 	return 0
 }
 
-func (s *Service) wholesale(product string) int64 {
-	for _, p := range s.prices {
+func (l *priceList) wholesale(product string) int64 {
+	for _, p := range l.prices {
 		if p.Type == product {
 			return p.Wholesale
 		}
@@ -109,9 +115,9 @@ type priceAnswer struct {
 	Enabled         bool     `json:"enabled"`
 }
 
-func (s *Service) priceAnswer(p Price) priceAnswer {
+func (l *priceList) priceAnswer(p Price) priceAnswer {
 	a := priceAnswer{
-		Type:            s.cfg.OrderTypes.write(p.Type),
+		Type:            l.cfg.OrderTypes.write(p.Type),
 		Name:            p.Name,
 		Description:     p.Description,
 		DefaultAmount:   dollars(p.Default),
@@ -125,38 +131,38 @@ func (s *Service) priceAnswer(p Price) priceAnswer {
 	return a
 }
 
-func (s *Service) getPrices(*call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]priceAnswer, len(s.prices))
-	for i, p := range s.prices {
-		list[i] = s.priceAnswer(p)
+func (l *priceList) getPrices(*call) (any, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]priceAnswer, len(l.prices))
+	for i, p := range l.prices {
+		list[i] = l.priceAnswer(p)
 	}
 	return map[string]any{"prices": list}, nil
 }
 
 // putPrice sets the retail price of a product.
 // Source: spec section 4, set price rules 1 to 3.
-func (s *Service) putPrice(c *call) (any, error) {
+func (l *priceList) putPrice(c *call) (any, error) {
 	retail, hasRetail := c.body.maybeDollars("retailAmount")
 	enabled, hasEnabled := c.body.maybeFlag("enabled")
 	if !c.body.has("retailAmount") && !c.body.has("enabled") {
 		c.found.add("4 set price", "retailAmount or enabled is required")
 	}
-	if err := s.finish(c); err != nil {
+	if err := l.finish(c); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.prices,
-		func(p Price) bool { return c.id == p.Type || c.id == s.cfg.OrderTypes.write(p.Type) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.prices,
+		func(p Price) bool { return c.id == p.Type || c.id == l.cfg.OrderTypes.write(p.Type) })
 	if i < 0 {
 		return nil, refuse(http.StatusNotFound, "There is no price of type %q", c.id)
 	}
-	p := s.prices[i]
+	p := l.prices[i]
 	if hasRetail {
 		if floor := p.Wholesale; retail < floor {
-			r := forbidden(s.cfg.Invalid, "4 set price 1", "retailAmount is below the wholesale price of %s", p.Name)
+			r := forbidden(l.cfg.Invalid, "4 set price 1", "retailAmount is below the wholesale price of %s", p.Name)
 			r.minimum = &floor
 			return nil, r
 		}
@@ -164,17 +170,17 @@ func (s *Service) putPrice(c *call) (any, error) {
 	}
 	if hasEnabled {
 		if !enabled && !isTier(p) {
-			return nil, forbidden(s.cfg.Invalid, "4 set price 3", "Only formation tiers can be disabled")
+			return nil, forbidden(l.cfg.Invalid, "4 set price 3", "Only formation tiers can be disabled")
 		}
-		if others := slices.ContainsFunc(s.prices, func(o Price) bool {
+		if others := slices.ContainsFunc(l.prices, func(o Price) bool {
 			return isTier(o) && o.Type != p.Type && !o.Disabled
 		}); !enabled && !others {
-			return nil, forbidden(s.cfg.Invalid, "4 set price 3", "At least one formation tier must remain enabled")
+			return nil, forbidden(l.cfg.Invalid, "4 set price 3", "At least one formation tier must remain enabled")
 		}
 		p.Disabled = !enabled
 	}
-	s.prices[i] = p
-	return s.priceAnswer(p), nil
+	l.prices[i] = p
+	return l.priceAnswer(p), nil
 }
 
 func isTier(p Price) bool { return strings.HasPrefix(p.Type, formationTier) }

@@ -116,49 +116,33 @@ func (s Style) write(name string) string {
 	return strings.Join(words, "")
 }
 
-// Service is the whole remote service in memory. All methods are safe for concurrent use.
-type Service struct {
+// core is what the areas of the service share. Its lock guards the fields of all areas.
+type core struct {
 	cfg Config
 	// life ends the clock and the deliveries.
 	life  context.Context
 	close context.CancelFunc
 
-	// mu guards the fields below.
-	mu       sync.Mutex
-	rand     *rand.Rand
-	lastID   uint64
-	keys     []string
-	balance  int64
-	deposits int64
-	charged  int64
+	mu     sync.Mutex
+	rand   *rand.Rand
+	lastID uint64
+}
 
-	// users are the users by ID.
-	users map[string]*User
-	// usersByEmail has lower-case keys.
-	usersByEmail  map[string]*User
-	usersByPhone  map[string]*User
-	companies     map[string]*company
-	companySlugs  map[string]*company
-	organization  map[string]any
-	prices        []Price
-	documents     map[string]*Document
-	links         map[string]link
-	webhooks      []*webhook
-	events        []*Event
-	orders        []*Order
-	items         map[string]*Item
-	violations    []Violation
-	faults        []*activeFault
-	faultsFired   map[string]int
-	outage        Outage
-	outageChanged chan struct{}
-
-	// requests counts requests by endpoint.
-	requests map[string]int
-	// lookups counts lookups by path.
-	lookups map[string]int
-	// refused counts refusals by status.
-	refused map[int]int
+// Service is the whole remote service in memory. All methods are safe for concurrent use. Each area
+// of the API is a type of its own, and Service has the methods of all.
+type Service struct {
+	*core
+	*records
+	*priceList
+	*organization
+	*orderBook
+	*webhooks
+	*documents
+	*filings
+	*faultInjector
+	*requestLog
+	// keys are the accepted API keys.
+	keys []string
 }
 
 // New returns a service that is ready to serve.
@@ -183,26 +167,44 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	c := &core{cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 0x5eed))}
+	c.life, c.close = context.WithCancel(context.Background())
 	s := &Service{
-		cfg:           cfg,
-		rand:          rand.New(rand.NewPCG(cfg.Seed, 0x5eed)),
-		keys:          slices.Clone(cfg.Keys),
-		balance:       cfg.OpeningBalance,
-		users:         make(map[string]*User),
-		usersByEmail:  make(map[string]*User),
-		usersByPhone:  make(map[string]*User),
-		companies:     make(map[string]*company),
-		companySlugs:  make(map[string]*company),
-		organization:  newOrganization(cfg.Now()),
-		prices:        slices.Clone(cfg.Prices),
-		documents:     make(map[string]*Document),
-		links:         make(map[string]link),
-		items:         make(map[string]*Item),
-		faultsFired:   make(map[string]int),
-		outageChanged: make(chan struct{}),
-		requests:      make(map[string]int),
-		lookups:       make(map[string]int),
-		refused:       make(map[int]int),
+		core: c,
+		records: &records{
+			core:         c,
+			users:        make(map[string]*User),
+			usersByEmail: make(map[string]*User),
+			usersByPhone: make(map[string]*User),
+			companies:    make(map[string]*company),
+			companySlugs: make(map[string]*company),
+			items:        make(map[string]*Item),
+		},
+		priceList:     &priceList{core: c, prices: slices.Clone(cfg.Prices)},
+		organization:  &organization{core: c, record: newOrganization(cfg.Now())},
+		webhooks:      &webhooks{core: c},
+		faultInjector: &faultInjector{core: c, faultsFired: make(map[string]int), outageChanged: make(chan struct{})},
+		requestLog: &requestLog{
+			core:     c,
+			requests: make(map[string]int),
+			lookups:  make(map[string]int),
+			refused:  make(map[int]int),
+		},
+		keys: slices.Clone(cfg.Keys),
+	}
+	s.orderBook = &orderBook{core: c, records: s.records, prices: s.priceList, balance: cfg.OpeningBalance}
+	s.documents = &documents{
+		core:    c,
+		records: s.records,
+		files:   make(map[string]*Document),
+		links:   make(map[string]link),
+	}
+	s.filings = &filings{
+		core:      c,
+		records:   s.records,
+		orders:    s.orderBook,
+		documents: s.documents,
+		webhooks:  s.webhooks,
 	}
 	for _, c := range cfg.Companies {
 		s.addCompany(c).auto = true
@@ -210,7 +212,6 @@ func New(cfg Config) *Service {
 	for _, hook := range cfg.Webhooks {
 		s.AddWebhook(hook)
 	}
-	s.life, s.close = context.WithCancel(context.Background())
 	s.Inject(cfg.Faults...)
 	if cfg.Advance > 0 {
 		go s.advanceByClock()
@@ -223,7 +224,7 @@ func (s *Service) Close() { s.close() }
 
 // id returns a new identifier. The numbers are scattered so that no client relies on their order,
 // and still the same for the same seed. The caller holds s.mu.
-func (s *Service) id(prefix string) string {
+func (s *core) id(prefix string) string {
 	s.lastID++
 	// This is splitmix64, a bijection, so no two values are equal.
 	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15
@@ -242,18 +243,18 @@ func (s *Service) SetKeys(keys ...string) {
 }
 
 // Deposit adds cents to the prepaid balance.
-func (s *Service) Deposit(cents int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.balance += cents
-	s.deposits += cents
+func (b *orderBook) Deposit(cents int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.balance += cents
+	b.deposits += cents
 }
 
 // charge deducts cents from the prepaid balance. A negative amount is a refund. The caller holds
 // s.mu.
-func (s *Service) charge(cents int64) {
-	s.balance -= cents
-	s.charged += cents
+func (b *orderBook) charge(cents int64) {
+	b.balance -= cents
+	b.charged += cents
 }
 
 // endpoint is one row of the table of section 4.
@@ -333,13 +334,13 @@ func forbidden(status int, rule, format string, args ...any) *refusal {
 }
 
 // finish refuses a request with problems, including fields that were not read.
-func (s *Service) finish(c *call) error {
+func (s *core) finish(c *call) error {
 	c.body.done()
 	return s.invalid(c.found)
 }
 
 // invalid returns a refusal with the problems found, or nil if there are none.
-func (s *Service) invalid(found problems) error {
+func (s *core) invalid(found problems) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -411,12 +412,12 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	write(w, a)
 }
 
-func (s *Service) countRequest(r *http.Request, e endpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests[e.name()]++
+func (l *requestLog) countRequest(r *http.Request, e endpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests[e.name()]++
 	if r.Method == http.MethodGet {
-		s.lookups[r.URL.Path]++
+		l.lookups[r.URL.Path]++
 	}
 }
 
@@ -468,7 +469,7 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 	return answer{r.status, s.errorBody(r.message, r.minimum)}
 }
 
-func (s *Service) success(method string, v any) answer {
+func (s *core) success(method string, v any) answer {
 	body, err := json.Marshal(v)
 	if err != nil {
 		// Our own structs always encode.
@@ -481,7 +482,7 @@ func (s *Service) success(method string, v any) answer {
 	return answer{status, body}
 }
 
-func (s *Service) errorBody(message string, minimum *int64) []byte {
+func (s *core) errorBody(message string, minimum *int64) []byte {
 	type fields struct {
 		Message       string   `json:"message"`
 		MinimumAmount *dollars `json:"minimumAmount,omitempty"`
@@ -554,7 +555,7 @@ func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing bool) (bool, error) {
 	for {
 		s.mu.Lock()
-		now, changed := s.outage == OutageRefuse, s.outageChanged
+		now, changed := s.faultInjector.outage == OutageRefuse, s.faultInjector.outageChanged
 		s.mu.Unlock()
 		if now == refusing {
 			return true, nil

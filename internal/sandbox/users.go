@@ -33,15 +33,15 @@ func (u *User) answer() userAnswer {
 }
 
 // AddUser puts a user on record, fills in empty fields, and returns it.
-func (s *Service) AddUser(u User) User {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *s.addUser(u)
+func (r *records) AddUser(u User) User {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return *r.addUser(u)
 }
 
-func (s *Service) addUser(u User) *User {
+func (r *records) addUser(u User) *User {
 	if u.ID == "" {
-		u.ID = s.id("user")
+		u.ID = r.id("user")
 	}
 	if u.FullName == "" {
 		u.FullName = "Alex Morgan"
@@ -50,44 +50,44 @@ func (s *Service) addUser(u User) *User {
 		u.Email = strings.ToLower(u.ID) + "@users.example"
 	}
 	if u.CreatedAt.IsZero() {
-		u.CreatedAt = s.cfg.Now()
+		u.CreatedAt = r.cfg.Now()
 		u.UpdatedAt = u.CreatedAt
 	}
-	s.users[u.ID] = &u
-	s.usersByEmail[strings.ToLower(u.Email)] = &u
+	r.users[u.ID] = &u
+	r.usersByEmail[strings.ToLower(u.Email)] = &u
 	if u.PhoneNumber != "" {
-		s.usersByPhone[u.PhoneNumber] = &u
+		r.usersByPhone[u.PhoneNumber] = &u
 	}
 	return &u
 }
 
 // findUser returns the user with an ID or email address, or nil.
-func (s *Service) findUser(key string) *User {
-	u := s.users[key]
+func (r *records) findUser(key string) *User {
+	u := r.users[key]
 	if u == nil {
-		u = s.usersByEmail[strings.ToLower(key)]
+		u = r.usersByEmail[strings.ToLower(key)]
 	}
 	switch {
 	case u != nil && u.Elsewhere:
 		return nil
-	case u != nil || !s.cfg.AutoSeed:
+	case u != nil || !r.cfg.AutoSeed:
 		return u
 	case userID.MatchString(key):
-		return s.addUser(User{ID: key})
+		return r.addUser(User{ID: key})
 	case emailLike.MatchString(key):
-		return s.addUser(User{Email: key})
+		return r.addUser(User{Email: key})
 	}
 	return nil
 }
 
-func (s *Service) getUser(c *call) (any, error) {
+func (r *records) getUser(c *call) (any, error) {
 	if !userID.MatchString(c.id) && !emailLike.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers",
 			"%q is neither a user id nor an email address", c.id)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.findUser(c.id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.findUser(c.id)
 	if u == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
@@ -96,23 +96,23 @@ func (s *Service) getUser(c *call) (any, error) {
 
 // createUser refuses an email address or phone number of any organization's user.
 // Source: spec sections 2 and 7.
-func (s *Service) createUser(c *call) (any, error) {
+func (r *records) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
 	c.body.matches("email", u.Email, emailLike, "an email address")
 	var phoned bool
 	if u.PhoneNumber, phoned = c.body.maybeText("phoneNumber"); phoned && !e164.MatchString(u.PhoneNumber) {
 		c.body.fail("phoneNumber", "must be in E.164 form, not %q", u.PhoneNumber)
 	}
-	if err := s.finish(c); err != nil {
+	if err := r.finish(c); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.usersByEmail[strings.ToLower(u.Email)] != nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.usersByEmail[strings.ToLower(u.Email)] != nil {
 		return nil, refuse(http.StatusConflict, "A user with this email already exists")
 	}
-	if phoned && s.usersByPhone[u.PhoneNumber] != nil {
+	if phoned && r.usersByPhone[u.PhoneNumber] != nil {
 		return nil, refuse(http.StatusConflict, "A user with this phone number already exists")
 	}
-	return s.addUser(u).answer(), nil
+	return r.addUser(u).answer(), nil
 }
