@@ -33,14 +33,14 @@ company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
 		"  importer accounts add ana@example.com --role operator --url https://filings.example.com\n  importer "+
 			"accounts link ana@example.com --for 30m",
 		newAccountsAddCommand(g), newAccountsListCommand(g), newAccountsLinkCommand(g), newAccountsRolesCommand(g),
-		newAccountsDisableCommand(g), newAccountsEnableCommand(g))
+		newAccountsStateCommand(g, "disable", "Disable an account and sign it out everywhere",
+			"disabled and signed out. Its sign-in links no longer work.", true),
+		newAccountsStateCommand(g, "enable", "Enable a disabled account", "enabled.", false))
 }
 
 func newAccountsListCommand(g *global) *cobra.Command {
 	return newListCommand(g, "accounts list", "List the accounts", "No accounts yet", "account",
-		func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			return runAccountsList(ctx, g.terminal, l, asJSON)
-		})
+		runAccountsList)
 }
 
 func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
@@ -193,35 +193,19 @@ who are signed in.`,
 	}
 }
 
-func newAccountsDisableCommand(g *global) *cobra.Command {
+// newAccountsStateCommand returns the command that disables accounts, or the one that enables them.
+func newAccountsStateCommand(g *global, use, short, done string, disabled bool) *cobra.Command {
 	return &cobra.Command{
-		Use:     "disable NAME",
-		Short:   "Disable an account and sign it out everywhere",
-		Example: "  importer accounts disable leo",
+		Use:     use + " NAME",
+		Short:   short,
+		Example: "  importer accounts " + use + " leo",
 		Args:    oneAccount,
 		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
-			audited := withAudit(ctx, "account-disable", account.Name, "")
-			if err := l.Accounts().Change(audited, account.ID, account.Roles, true); err != nil {
+			audited := withAudit(ctx, "account-"+use, account.Name, "")
+			if err := l.Accounts().Change(audited, account.ID, account.Roles, disabled); err != nil {
 				return err
 			}
-			g.terminal.print("Account %s is disabled and signed out. Its sign-in links no longer work.", account.Name)
-			return nil
-		}),
-	}
-}
-
-func newAccountsEnableCommand(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:     "enable NAME",
-		Short:   "Enable a disabled account",
-		Example: "  importer accounts enable leo",
-		Args:    oneAccount,
-		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
-			audited := withAudit(ctx, "account-enable", account.Name, "")
-			if err := l.Accounts().Change(audited, account.ID, account.Roles, false); err != nil {
-				return err
-			}
-			g.terminal.print("Account %s is enabled.", account.Name)
+			g.terminal.print("Account %s is %s", account.Name, done)
 			return nil
 		}),
 	}

@@ -39,11 +39,7 @@ since, it is refused and the new plan is shown. Your name is recorded.
 asking, and any other plan is refused.`,
 		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
 		Args:    oneBatch,
-		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
-			b, err := l.Batch(ctx, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: onBatch(g, func(ctx context.Context, l openLedger, b ledger.Batch) error {
 			return runApprove(ctx, o, g.terminal, l, b)
 		}),
 	}

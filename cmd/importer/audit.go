@@ -13,8 +13,8 @@ import (
 func newAuditCommand(g *global) *cobra.Command {
 	var q ledger.AuditQuery
 	c := newListCommand(g, "audit", "List who changed what on the page and with commands, newest first",
-		"No audit entries", "change", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			return runAudit(ctx, g.terminal, l, q, asJSON)
+		"No audit entries", "change", func(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
+			return runAudit(ctx, q, t, l, asJSON)
 		})
 	c.Long = `audit lists the changes that people made: uploads, deposits, approvals, pauses,
 cancellations, resolved rows, schedules, accounts, webhook endpoints, and firm
@@ -32,7 +32,7 @@ commands that only show something or write files.`
 	return c
 }
 
-func runAudit(ctx context.Context, t *terminal, l *ledger.Ledger, q ledger.AuditQuery, asJSON bool) error {
+func runAudit(ctx context.Context, q ledger.AuditQuery, t *terminal, l *ledger.Ledger, asJSON bool) error {
 	if q.Limit < 0 {
 		return usage("--last must be a number of entries, or 0 for all")
 	}

@@ -10,10 +10,7 @@ import (
 )
 
 func newBatchesCommand(g *global) *cobra.Command {
-	return newListCommand(g, "batches", "List the batches, newest first", "No batches yet", "batch",
-		func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			return runBatches(ctx, g.terminal, l, asJSON)
-		})
+	return newListCommand(g, "batches", "List the batches, newest first", "No batches yet", "batch", runBatches)
 }
 
 func runBatches(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {

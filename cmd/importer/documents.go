@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/documents"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func newDocumentsCommand(g *global) *cobra.Command {
@@ -23,19 +24,15 @@ articles, confirmations, EIN letters, certificates, and registered agent mail.
 describes each file. Run the same command again to fetch missing documents.`,
 		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
 		Args:    atMostOne,
-		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
-			return runDocuments(ctx, g, l, first(args), dir)
+		RunE: onBatch(g, func(ctx context.Context, l openLedger, b ledger.Batch) error {
+			return runDocuments(ctx, g, l, b, dir)
 		}),
 	}
 	c.Flags().StringVar(&dir, "download", "", "save the documents to this folder")
 	return c
 }
 
-func runDocuments(ctx context.Context, g *global, l openLedger, batch, dir string) error {
-	b, err := l.Batch(ctx, batch)
-	if err != nil {
-		return err
-	}
+func runDocuments(ctx context.Context, g *global, l openLedger, b ledger.Batch, dir string) error {
 	items, err := documents.Items(ctx, l.Ledger, b.ID)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,60 +22,18 @@ var exitMeanings = []struct {
 	{exitInterrupted, "interrupted; everything is recorded"},
 }
 
-// dailyGroups are the groups of commands on the first page of the help. The other groups are for
-// operators.
-var dailyGroups = []string{"daily", "batch", "money"}
-
-// setHelp writes the first page of the help, and adds the topics that continue it.
-func setHelp(root *cobra.Command) {
+// addHelp adds the exit codes to the help of the root command, and the topic of the environment
+// variables.
+func addHelp(root *cobra.Command) {
 	var codes strings.Builder
 	for _, exit := range exitMeanings {
 		fmt.Fprintf(&codes, "  %-4d %s\n", exit.code, exit.meaning)
 	}
-	root.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if .HasParent}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{else}}Usage:
-  importer [command]
-
-Examples:
-{{.Example}}
-` + commandList(root, true) + `
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-
-Exit status:
-` + codes.String() + `
-importer COMMAND --help explains a command. importer help operators lists the other commands,
-importer help environment the environment variables.
-{{end}}`)
-	root.AddCommand(
-		&cobra.Command{
-			Use:   "operators",
-			Short: "List the commands for operators",
-			Long: "These commands are for those who run the page, the workers, and the ledger.\n" +
-				commandList(root, false),
-		},
-		&cobra.Command{
-			Use:   "environment",
-			Short: "List the environment variables",
-			Long: "Environment variables win over the settings file of importer setup.\n\n" +
-				config.Help(config.Variable{Name: "NO_COLOR", Meaning: "any value turns colors off"}),
-		})
-}
-
-// commandList lists the commands of the daily groups, or of the others.
-func commandList(root *cobra.Command, daily bool) string {
-	var b strings.Builder
-	for _, group := range root.Groups() {
-		if slices.Contains(dailyGroups, group.ID) != daily {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s\n", group.Title)
-		for _, c := range root.Commands() {
-			if c.GroupID == group.ID {
-				fmt.Fprintf(&b, "  %-11s %s\n", c.Name(), c.Short)
-			}
-		}
-	}
-	return b.String()
+	root.SetHelpTemplate(root.HelpTemplate() + "{{if not .HasParent}}\nExit status:\n" + codes.String() + "{{end}}")
+	root.AddCommand(&cobra.Command{
+		Use:   "environment",
+		Short: "Help about the environment variables",
+		Long: "Environment variables win over the settings file of importer setup.\n\n" +
+			config.Help(config.Variable{Name: "NO_COLOR", Meaning: "any value turns colors off"}),
+	})
 }

@@ -30,6 +30,18 @@ func onLedger(g *global, do func(context.Context, openLedger, []string) error) f
 	}
 }
 
+// onBatch turns a function of a batch, the argument, into a command. Without an argument it is the
+// newest batch.
+func onBatch(g *global, do func(context.Context, openLedger, ledger.Batch) error) func(*cobra.Command, []string) error {
+	return onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+		b, err := l.Batch(ctx, first(args))
+		if err != nil {
+			return err
+		}
+		return do(ctx, l, b)
+	})
+}
+
 // withLedger runs do with the existing ledger, after waiting events are applied.
 func withLedger(ctx context.Context, g *global, do func(openLedger) error) error {
 	return withLedgerAsIs(ctx, g, func(l openLedger) error {
@@ -67,7 +79,7 @@ func withLedgerToList(ctx context.Context, g *global, nothing string, do func(op
 // newListCommand returns a command that lists part of the ledger, as a table or as JSON lines. If no
 // ledger exists, it prints the message nothing and succeeds.
 func newListCommand(g *global, path, short, nothing, each string,
-	do func(ctx context.Context, l *ledger.Ledger, asJSON bool) error) *cobra.Command {
+	run func(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     path[strings.LastIndexByte(path, ' ')+1:],
@@ -76,7 +88,7 @@ func newListCommand(g *global, path, short, nothing, each string,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withLedgerToList(c.Context(), g, nothing,
-				func(l openLedger) error { return do(c.Context(), l.Ledger, asJSON) })
+				func(l openLedger) error { return run(c.Context(), g.terminal, l.Ledger, asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each "+each)

@@ -145,6 +145,6 @@ You can run any command again safely. It resumes where it stopped.`,
 			root.AddCommand(c)
 		}
 	}
-	setHelp(root)
+	addHelp(root)
 	return root
 }

@@ -19,11 +19,7 @@ func newBatchCommand(g *global, use, short string,
 		Short:   short,
 		Example: "  importer " + use + " b7k2",
 		Args:    oneBatch,
-		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
-			b, err := l.Batch(ctx, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: onBatch(g, func(ctx context.Context, l openLedger, b ledger.Batch) error {
 			text, err := run(withAudit(ctx, use, b.ID, ""), l.Ledger, b)
 			if err == nil {
 				g.terminal.print("%s", text)

@@ -16,22 +16,18 @@ func newResultsCommand(g *global) *cobra.Command {
 		Short:   "Write the results of a batch to a file",
 		Example: "  importer results b7k2 -o march.xlsx\n  importer results b7k2 -o march.csv",
 		Args:    oneBatch,
-		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+		RunE: onBatch(g, func(ctx context.Context, l openLedger, b ledger.Batch) error {
 			if output == "" {
 				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
-			return runResults(ctx, g.terminal, l.Ledger, args[0], output)
+			return runResults(ctx, g.terminal, l.Ledger, b, output)
 		}),
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv")
 	return c
 }
 
-func runResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch, output string) error {
-	b, err := l.Batch(ctx, batch)
-	if err != nil {
-		return err
-	}
+func runResults(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch, output string) error {
 	o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(ctx, l)}
 	if err := o.check(); err != nil {
 		return err

@@ -24,7 +24,10 @@ With --approve, each run waits for: importer approve`,
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,
 		newScheduleAddCommand(g), newScheduleListCommand(g), newScheduleShowCommand(g), newScheduleRunNowCommand(g),
-		newSchedulePauseCommand(g), newScheduleResumeCommand(g), newScheduleRemoveCommand(g))
+		newScheduleChangeCommand(g, "pause", "Pause a schedule", runSchedulePause),
+		newScheduleChangeCommand(g, "resume", "Resume a paused schedule; runs missed while paused are skipped",
+			runScheduleResume),
+		newScheduleChangeCommand(g, "remove", "Remove a schedule; its batches and orders stay", runScheduleRemove))
 }
 
 // onSchedule turns a function of a schedule, the argument, into a command.
@@ -54,76 +57,56 @@ func newScheduler(l openLedger) (s *schedule.Scheduler, why error) {
 	return l.env.Scheduler(l.Ledger, client, slog.New(slog.DiscardHandler)), err
 }
 
-// sayNextRun prints the time of the next run.
-func sayNextRun(ctx context.Context, t *terminal, l *ledger.Ledger, s ledger.Schedule) error {
+// nextRunText names the time of the next run.
+func nextRunText(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
 	next, err := schedule.New(schedule.Config{Ledger: l}).Upcoming(ctx, s, 1)
+	if err != nil || len(next) == 0 {
+		return "No filing is due, so the schedule will not run.", err
+	}
+	return "The next run is on " + next[0].At.Format("Monday, 2006-01-02 15:04 MST") + ".", nil
+}
+
+// newScheduleChangeCommand returns a command that changes a schedule. run returns the text to print.
+func newScheduleChangeCommand(g *global, use, short string,
+	run func(context.Context, *ledger.Ledger, ledger.Schedule) (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:     use + " NAME",
+		Short:   short,
+		Example: "  importer schedule " + use + " florida",
+		Args:    oneSchedule,
+		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
+			text, err := run(withAudit(ctx, "season-"+use, s.Name, ""), l.Ledger, s)
+			if err == nil {
+				g.terminal.print("Schedule %s %s", s.Name, text)
+			}
+			return err
+		}),
+	}
+}
+
+func runSchedulePause(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+	const text = "is paused. Its batches continue. To pause one: importer pause BATCH"
+	if s.Paused {
+		return text, nil
+	}
+	return text, l.Schedules().SetPaused(ctx, s.Name, true)
+}
+
+func runScheduleResume(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+	// Resuming twice would skip more runs.
+	if s.Paused {
+		if err := l.Schedules().SetPaused(ctx, s.Name, false); err != nil {
+			return "", err
+		}
+	}
+	s, err := schedule.Find(ctx, l, s.Name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if len(next) == 0 {
-		t.say("No filing is due, so the schedule will not run.")
-		return nil
-	}
-	t.say("The next run is on %s.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
-	return nil
+	next, err := nextRunText(ctx, l, s)
+	return "is resumed. " + next, err
 }
 
-func newSchedulePauseCommand(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:     "pause NAME",
-		Short:   "Pause a schedule",
-		Example: "  importer schedule pause florida",
-		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
-			if err := setPaused(ctx, l, s, "season-pause", true); err != nil {
-				return err
-			}
-			g.terminal.print("Schedule %s is paused. Its batches continue. To pause one: importer pause BATCH", s.Name)
-			return nil
-		}),
-	}
-}
-
-func newScheduleResumeCommand(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:     "resume NAME",
-		Short:   "Resume a paused schedule; runs missed while paused are skipped",
-		Example: "  importer schedule resume florida",
-		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
-			if err := setPaused(ctx, l, s, "season-resume", false); err != nil {
-				return err
-			}
-			g.terminal.print("Schedule %s is resumed.", s.Name)
-			s, err := schedule.Find(ctx, l.Ledger, s.Name)
-			if err != nil {
-				return err
-			}
-			return sayNextRun(ctx, g.terminal, l.Ledger, s)
-		}),
-	}
-}
-
-// setPaused pauses or resumes a schedule. Resuming twice would skip more runs.
-func setPaused(ctx context.Context, l openLedger, s ledger.Schedule, what string, paused bool) error {
-	if s.Paused == paused {
-		return nil
-	}
-	return l.Schedules().SetPaused(withAudit(ctx, what, s.Name, ""), s.Name, paused)
-}
-
-func newScheduleRemoveCommand(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:     "remove NAME",
-		Short:   "Remove a schedule; its batches and orders stay",
-		Example: "  importer schedule remove florida",
-		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
-			if err := l.Schedules().Remove(withAudit(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
-				return err
-			}
-			g.terminal.print("Schedule %s was removed. Its batches continue.", s.Name)
-			return nil
-		}),
-	}
+func runScheduleRemove(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+	return "was removed. Its batches continue.", l.Schedules().Remove(ctx, s.Name)
 }

@@ -121,9 +121,11 @@ func runScheduleAdd(ctx context.Context, o scheduleAddOptions, t *terminal, l op
 	}
 	t.print("Schedule %s: %s of %s, %s.", name, count(added.CompanyList.Tally.Ready, "row"), added.Schedule.File,
 		o.options.Words())
-	if err := sayNextRun(ctx, t, l.Ledger, added.Schedule); err != nil {
+	text, err := nextRunText(ctx, l.Ledger, added.Schedule)
+	if err != nil {
 		return err
 	}
+	t.say("%s", text)
 	if next := added.Next; next != nil && next.Invalid.Count > 0 {
 		t.say("%s", t.red(fmt.Sprintf("On %s it files %d. %s cannot be filed:", next.Date, next.Filings,
 			count(next.Invalid.Count, "row"))))

@@ -12,9 +12,7 @@ import (
 
 func newScheduleListCommand(g *global) *cobra.Command {
 	return newListCommand(g, "schedule list", "List the schedules with their next and last runs", "No schedules yet",
-		"schedule", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			return runScheduleList(ctx, g.terminal, l, asJSON)
-		})
+		"schedule", runScheduleList)
 }
 
 func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,10 +48,9 @@ func newServeCommand(g *global) *cobra.Command {
 		Long: `serve runs the page, where you upload spreadsheets, fix errors, see the cost,
 approve, follow the orders, and download the results. On Windows and macOS it opens
 your browser, signed in; so does a double click on this program. On this machine it prints
-a one-time sign-in link to your terminal. If its output goes elsewhere, the link is
-in a file of the data folder that only you can read. Each start replaces the link of
-the start before. On other machines, people sign in with their accounts (importer
-accounts).
+a one-time sign-in link to your terminal. If its output goes elsewhere, importer
+accounts link makes one. Each start replaces the link of the start before. On other
+machines, people sign in with their accounts (importer accounts).
 
 Without a filing service, the page of this machine asks for its address and your API
 key, checks them, and stores them in the settings file.
@@ -246,15 +244,9 @@ func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedg
 	// Live pages would never end.
 	f.RegisterOnShutdown(p.site.Close)
 	if f.starts++; f.starts == 1 {
-		invited, err := welcome(ctx, g, p, secrets)
-		if err != nil {
+		if err := welcome(ctx, g, p, secrets); err != nil {
 			return false, errors.Join(err, p.close())
 		}
-		defer func() {
-			if err := invited.removeFile(); err != nil {
-				log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
-			}
-		}()
 	} else {
 		log.Info("started again", "service", l.env.BaseURL)
 	}
@@ -296,26 +288,25 @@ func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedg
 }
 
 // welcome prints how to sign in, and opens the browser on a desktop.
-func welcome(ctx context.Context, g *global, p *page,
-	secrets func(context.Context) ([]string, error)) (invitation, error) {
+func welcome(ctx context.Context, g *global, p *page, secrets func(context.Context) ([]string, error)) error {
 	t := g.terminal
-	invited, err := p.invite(ctx, isTerminal(t.out))
+	text, address, err := p.invite(ctx, isTerminal(t.out))
 	if err != nil {
-		return invitation{}, err
+		return err
 	}
-	t.print("%s\n%s", greeting(ctx, p.front.scheme, p.front.addr, secrets), invited.text)
-	if p.opts.noBrowser || invited.page == "" || !isDesktop(g.getenv) || !g.clicked && !isTerminal(t.out) {
-		return invited, nil
+	t.print("%s\n%s", greeting(ctx, p.front.scheme, p.front.addr, secrets), text)
+	if p.opts.noBrowser || address == "" || !isDesktop(g.getenv) || !g.clicked && !isTerminal(t.out) {
+		return nil
 	}
-	open := openCommand(runtime.GOOS, cmp.Or(invited.link, invited.page))
+	open := openCommand(runtime.GOOS, address)
 	if err := open.Start(); err != nil {
 		p.log.Warn("browser not opened; open the page yourself", "err", err)
-		return invited, nil
+		return nil
 	}
 	// Do not block, because the page must serve the browser.
 	go func() { _ = open.Wait() }()
 	t.print("The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
-	return invited, nil
+	return nil
 }
 
 // reachable returns an address of a listener that a person can type. A listener on all addresses of

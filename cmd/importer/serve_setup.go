@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -90,6 +89,10 @@ func (p *page) nextLink(ctx context.Context, env *config.Environment, by string)
 	if err != nil {
 		return "", err
 	}
-	next, err := ownerLink(ctx, l, "by the setup", nextLinkLife)
-	return cmp.Or(next, "/"), errors.Join(err, l.Close())
+	next := "/"
+	owner, err := findOwner(ctx, l)
+	if err == nil && owner.ManagedBy == "" {
+		next, err = ownerLink(ctx, l, owner, "by the setup", nextLinkLife)
+	}
+	return next, errors.Join(err, l.Close())
 }

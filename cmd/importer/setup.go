@@ -38,8 +38,7 @@ file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FI
 needs --live.
 
 --check changes nothing. It lists every setting that is in force and its source, never
-a secret, asks the filing service whose key it is, and sends a test notification to
-each target of FILING_NOTIFY.`,
+a secret, and asks the filing service whose key it is.`,
 		Example: `  importer setup
   importer setup --check
   importer setup --address api.example.com --stdin < key.txt`,

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
-	"github.com/bulkfiling/bulkfiling/internal/notify"
 )
 
 // runSetupCheck lists the current settings and their sources, and asks the filing service for the
@@ -63,35 +61,6 @@ func runSetupCheck(ctx context.Context, g *global) error {
 	if err == nil {
 		t.print("Filing service:  accepts the key: %s", account)
 	}
-	return errors.Join(err, testNotifications(ctx, g))
-}
-
-// testNotifications sends a test notification to every target of FILING_NOTIFY.
-func testNotifications(ctx context.Context, g *global) error {
-	env, err := config.ReadFor(g.getenv, config.Service{})
-	if err != nil {
-		// runSetupCheck reports the error.
-		return nil
-	}
-	// Notifier also reads FILING_NOTIFY_ON.
-	if _, err := env.Notifier(nil, nil); err != nil {
-		return err
-	}
-	targets, err := env.NotifyTargets()
-	if err != nil {
-		return err
-	}
-	failed := 0
-	for i, err := range notify.Test(ctx, targets) {
-		result := "accepted the test notification"
-		if err != nil {
-			failed++
-			result = "failed: " + err.Error()
-		}
-		g.terminal.print("Notifications:   %s  %s", targets[i], result)
-	}
-	if failed > 0 {
-		return fmt.Errorf("%s did not accept the test notification", count(failed, "target"))
-	}
-	return nil
+	_, wrong := env.Notifier(nil, nil)
+	return errors.Join(err, wrong)
 }

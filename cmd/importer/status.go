@@ -30,11 +30,11 @@ func newStatusCommand(g *global) *cobra.Command {
 status of a run. With --filed, it waits until every filing is filed.`,
 		Example: "  importer status\n  importer status b7k2 --json\n  importer status b7k2 --watch",
 		Args:    atMostOne,
-		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
+		RunE: onBatch(g, func(ctx context.Context, l openLedger, b ledger.Batch) error {
 			if o.filed && !o.watch {
 				return usage("--filed needs --watch")
 			}
-			return runStatus(ctx, o, g.terminal, l.Ledger, first(args))
+			return runStatus(ctx, o, g.terminal, l.Ledger, b)
 		}),
 	}
 	c.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON line, like the last line of run --json")
@@ -43,11 +43,7 @@ status of a run. With --filed, it waits until every filing is filed.`,
 	return c
 }
 
-func runStatus(ctx context.Context, o statusOptions, t *terminal, l *ledger.Ledger, batch string) error {
-	b, err := l.Batch(ctx, batch)
-	if err != nil {
-		return err
-	}
+func runStatus(ctx context.Context, o statusOptions, t *terminal, l *ledger.Ledger, b ledger.Batch) error {
 	switch {
 	case o.watch && !b.Open:
 		t.say("Batch %s has not been approved, so nothing is being sent. To send it: importer run %s", b.ID, b.File)

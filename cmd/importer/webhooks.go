@@ -189,13 +189,11 @@ func runWebhooksAdd(ctx context.Context, o webhooksAddOptions, t *terminal, stor
 
 func newWebhooksListCommand(g *global) *cobra.Command {
 	return newListCommand(g, "webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
-		"endpoint", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-			return runWebhooksList(ctx, g.terminal, l.Endpoints(), asJSON)
-		})
+		"endpoint", runWebhooksList)
 }
 
-func runWebhooksList(ctx context.Context, t *terminal, stored endpoints, asJSON bool) error {
-	all, err := stored.List(ctx)
+func runWebhooksList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
+	all, err := l.Endpoints().List(ctx)
 	if err != nil {
 		return err
 	}

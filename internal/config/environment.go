@@ -4,7 +4,6 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -283,10 +282,6 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 		Timeout:      e.Timeout,
 	})
 }
-
-// LinkDir returns the folder for files that only the user of this machine may read. It is the
-// folder of the ledger, or the data folder if the ledger is a database.
-func (e Environment) LinkDir() string { return cmp.Or(e.LedgerDir(), e.DataDir) }
 
 // LedgerDir returns the folder of the chosen ledger, empty if there is none.
 func (e Environment) LedgerDir() string {

@@ -151,12 +151,8 @@ func newDeployment(t *testing.T, flags []string, vars ...string) *deployment {
 func (d *deployment) startServe() {
 	d.t.Helper()
 	d.serve = start(d.t, d.env, "serve", "--listen", d.address)
-	file := d.serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1]
-	content, err := os.ReadFile(file)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.link = regexp.MustCompile(`/enter\?link=\S+`).FindString(string(content))
+	owner := d.serve.waitOutput(`importer accounts link "(.+)" --url`)[1]
+	d.link = strings.TrimSpace(d.importer("accounts", "link", owner))
 }
 
 // importer runs a command that comes to an end, and returns its output.

@@ -143,11 +143,8 @@ func TestFirstRun(t *testing.T) {
 	p.secrets = []string{"sk_test_firstrun"}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
 	serve := start(t, env, "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
-	content, err := os.ReadFile(serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.signIn("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
+	owner := serve.waitOutput(`importer accounts link "(.+)" --url`)[1]
+	p.signIn(start(t, env, "accounts", "link", owner).waitOutput(`/enter\?link=\S+`)[0], "/setup")
 	p.wantText("Set up Bulkfiling")
 	p.checkTabOrder()
 	p.write("#address", "http://127.0.0.1:1")
