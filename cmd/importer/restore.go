@@ -9,6 +9,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 func newRestoreCommand(g *global) *cobra.Command {
@@ -37,7 +38,7 @@ func runRestore(ctx context.Context, g *global, file string, yes bool) error {
 		return err
 	}
 	if env.DatabaseURL != "" {
-		return ledger.ErrServer
+		return store.ErrServer
 	}
 	chosen, err := chooseLedger(ctx, &env)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // patience is how long a run waits for the filing service, Redis, and the database.
@@ -73,7 +74,7 @@ func (p patience) throughOutage(ctx context.Context, do func() error) error {
 		if !isDatabaseDown(err) {
 			return "", false
 		}
-		return fmt.Sprintf("The database is not responding: %s. Waiting for it.", ledger.DownText(err)), true
+		return fmt.Sprintf("The database is not responding: %s. Waiting for it.", store.DownText(err)), true
 	}, do)
 }
 
@@ -83,7 +84,7 @@ func isDatabaseDown(err error) bool {
 		// These errors also wrap network errors.
 		return false
 	}
-	return err != nil && ledger.IsDown(err)
+	return err != nil && store.IsDown(err)
 }
 
 // endedError ends a run before its rows have results, although the command itself did not fail.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -75,13 +75,13 @@ func (t *terminal) printError(err error) {
 	case has("database or disk is full", "no space left on device"):
 		message = "the disk is full. Nothing more can be recorded, so nothing more is sent. Free some space, then run " +
 			"the same command again (" + message + ")"
-	case isDatabaseDown(err) && ledger.IsOfDatabase(err):
+	case isDatabaseDown(err) && store.IsOfDatabase(err):
 		recorded := "Everything that was done is recorded"
 		if _, lost := errors.AsType[*unrecordedError](err); lost {
 			recorded = "Everything else that was done is recorded"
 		}
 		message = fmt.Sprintf("the database is not responding: %s. %s. Run the same command again later: it resumes, "+
-			"and orders nothing twice", ledger.DownText(err), recorded)
+			"and orders nothing twice", store.DownText(err), recorded)
 	}
 	t.say("%s %s", t.red("importer:"), message)
 }

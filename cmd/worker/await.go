@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
@@ -49,5 +50,5 @@ func isServiceDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok {
 		return !errors.Is(err, filingapi.ErrNotFound)
 	}
-	return ledger.IsDown(err)
+	return store.IsDown(err)
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -81,7 +83,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err := w.chooseLedger(ctx, client); err != nil {
 		return err
 	}
-	l, err := await(ctx, w, "the ledger", ledger.IsDown, func() (*ledger.Ledger, error) {
+	l, err := await(ctx, w, "the ledger", store.IsDown, func() (*ledger.Ledger, error) {
 		l, err := w.env.OpenLedger(ctx)
 		if err != nil {
 			return nil, err
@@ -117,7 +119,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, err := await(ctx, w, "the ledger", ledger.IsDown, func() (*jobs.Worker, error) {
+	engine, err := await(ctx, w, "the ledger", store.IsDown, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
 			Service:      observed,
 			Ledger:       l,
@@ -165,7 +167,7 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 		case <-tick.C:
 		}
 		// A ledger that does not answer may recover. The health checks report it.
-		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, ledger.ErrNewer) {
+		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, store.ErrNewer) {
 			w.log.Error("worker outdated", "err", err)
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/gofrs/flock"
 
 	"github.com/bulkfiling/bulkfiling/internal/folder"
@@ -81,13 +83,13 @@ func verify(ctx context.Context, file string) (ledger.Copy, error) {
 
 // Restore replaces the ledger in dir with a copy of the backup in file. It calls confirm with the
 // verified backup and changes nothing if confirm returns an error. Restore returns the path of the
-// former ledger, or "" if dir had none. It returns ledger.ErrInUse, ErrWrong and the errors of
+// former ledger, or "" if dir had none. It returns store.ErrInUse, ErrWrong and the errors of
 // ledger.VerifyCopy.
 func Restore(ctx context.Context, file, dir string, confirm func(ledger.Copy) error) (kept string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	if err := ledger.CheckUnused(dir); err != nil {
+	if err := store.CheckUnused(dir); err != nil {
 		return "", err
 	}
 	fresh, err := newFile(dir)

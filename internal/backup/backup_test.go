@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -56,7 +58,7 @@ func TestWrite(t *testing.T) {
 	if err := l.RecordDeposit(t.Context(), 100, ""); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", filepath.Join(l.Dir(), "ledger.db"))
+	db, err := sql.Open("sqlite", filepath.Join(l.Dir, "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 	server := open(t, ledger.Config{Dir: t.TempDir(), DatabaseURL: ledgertest.Database(t, ledgertest.Server(t))})
-	if _, err := backup.Write(t.Context(), server, filepath.Join(dir, "pg.db")); !errors.Is(err, ledger.ErrServer) {
+	if _, err := backup.Write(t.Context(), server, filepath.Join(dir, "pg.db")); !errors.Is(err, store.ErrServer) {
 		t.Errorf("PostgreSQL: %v", err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -270,7 +272,7 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	default:
 		dir = e.chosen.dir
 	}
-	if err := ledger.KeepPrivate(e.DataDir); err != nil && e.DatabaseURL == "" && e.Warn != nil {
+	if err := store.KeepPrivate(e.DataDir); err != nil && e.DatabaseURL == "" && e.Warn != nil {
 		e.Warn(err)
 	}
 	return ledger.Open(ctx, ledger.Config{

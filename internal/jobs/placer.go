@@ -14,6 +14,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Service is the part of the filing service that the placer uses.
@@ -117,7 +118,7 @@ type request struct {
 // items.
 func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetition string) error {
 	full, err := p.unseal(ctx, row, &r.order)
-	sealed := errors.Is(err, ledger.ErrSealed)
+	sealed := errors.Is(err, store.ErrSealed)
 	switch {
 	case sealed && !row.Uncertain:
 		return p.recordLookupError(ctx, row, lookup.Reject("the Social Security number was sealed with another key, or "+

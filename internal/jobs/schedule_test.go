@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -545,7 +547,7 @@ func TestRunWithoutItsKey(t *testing.T) {
 	f.set("2027-02-01 06:00 UTC")
 	for range 2 {
 		err := f.s.RunDue(f.Context())
-		if !errors.Is(err, schedule.ErrCompanyList) || !errors.Is(err, ledger.ErrSealed) {
+		if !errors.Is(err, schedule.ErrCompanyList) || !errors.Is(err, store.ErrSealed) {
 			t.Error(err)
 		}
 	}

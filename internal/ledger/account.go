@@ -14,6 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -136,14 +138,14 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 	if err != nil {
 		return Account{}, err
 	}
-	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: fromMillis(toMillis(l.now()))}
+	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: store.FromMillis(store.ToMillis(l.Now()))}
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is not a valid name", ErrAccount, name)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		err := changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
+		err := store.Changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
-			a.ID, a.Name, words, toMillis(a.CreatedAt)))
+			a.ID, a.Name, words, store.ToMillis(a.CreatedAt)))
 		if email := addressIn(a.Name); err == nil && email != "" {
 			err = l.setEmail(ctx, tx, a, email)
 		}
@@ -180,7 +182,7 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words,
-			boolInt(disabled)); err != nil {
+			store.BoolInt(disabled)); err != nil {
 			return err
 		}
 		if err := l.reportRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
@@ -188,7 +190,7 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 		}
 		return endSignIns(ctx, tx, id)
 	})
-	return wrap("change account "+id, err)
+	return store.Wrap("change account "+id, err)
 }
 
 // SetEmail sets the address for links and messages to the owner of an account. An empty address
@@ -198,7 +200,7 @@ func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 	if email = folded(email); email != addressIn(email) {
 		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
 	}
-	return wrap("change the address of account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return store.Wrap("change the address of account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, id)
 		if err != nil || a.Email == email {
 			return err
@@ -258,7 +260,7 @@ func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id str
 
 // endSignIns deletes the sessions and links of an account.
 func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
-	return execEach(ctx, tx, account, `DELETE FROM sessions WHERE account = $1`,
+	return store.ExecEach(ctx, tx, account, `DELETE FROM sessions WHERE account = $1`,
 		`DELETE FROM sign_in_links WHERE account = $1`)
 }
 
@@ -283,19 +285,19 @@ func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, befo
 
 // List lists all accounts by name.
 func (l Accounts) List(ctx context.Context) ([]Account, error) {
-	return l.accounts(ctx, l.read)
+	return l.accounts(ctx, l.Read)
 }
 
-func (l Accounts) accounts(ctx context.Context, q querier) ([]Account, error) {
-	return list[Account](ctx, q, "list the accounts", `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
+func (l Accounts) accounts(ctx context.Context, q store.Querier) ([]Account, error) {
+	return store.List[Account](ctx, q, "list the accounts", `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
 }
 
 // Find finds an account by its id or its name. It returns ErrNotFound.
 func (l Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
-	return l.account(ctx, l.read, idOrName)
+	return l.account(ctx, l.Read, idOrName)
 }
 
-func (l Accounts) account(ctx context.Context, q querier, idOrName string) (Account, error) {
-	return find[Account](ctx, q, ErrNotFound, fmt.Sprintf("the account %q", idOrName),
+func (l Accounts) account(ctx context.Context, q store.Querier, idOrName string) (Account, error) {
+	return store.Find[Account](ctx, q, ErrNotFound, fmt.Sprintf("the account %q", idOrName),
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName))
 }

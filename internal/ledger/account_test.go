@@ -12,7 +12,7 @@ import (
 )
 
 // account adds somebody who may do everything, unless the roles say otherwise.
-func (s *store) account(l *ledger.Ledger, name string, roles ...ledger.Role) ledger.Account {
+func (s *suite) account(l *ledger.Ledger, name string, roles ...ledger.Role) ledger.Account {
 	s.Helper()
 	if roles == nil {
 		roles = ledger.Roles
@@ -23,7 +23,7 @@ func (s *store) account(l *ledger.Ledger, name string, roles ...ledger.Role) led
 }
 
 // wantErr checks what an error is.
-func (s *store) wantErr(err, want error) {
+func (s *suite) wantErr(err, want error) {
 	s.Helper()
 	if !errors.Is(err, want) {
 		s.Errorf("%v, want %v", err, want)
@@ -31,7 +31,7 @@ func (s *store) wantErr(err, want error) {
 }
 
 func TestAccountsAreKnownByFoldedName(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
 		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) ||
 			ana.HasPasskey || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
@@ -64,7 +64,7 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 
 // Somebody who can change accounts is always left.
 func TestLastOperatorStays(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo", ledger.Preparer)
 		s.wantErr(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
 		s.wantErr(l.Accounts().Change(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)
@@ -82,7 +82,7 @@ func TestLastOperatorStays(t *testing.T) {
 
 // Two operators who take the role from each other at once: one stays.
 func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx := s.Context()
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		pair := []ledger.Account{s.account(ledgers[0], "ana"), s.account(ledgers[0], "bo")}
@@ -100,7 +100,7 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 // Links and messages go to the address of an account: its name if that is one, or what
 // an operator sets. No two accounts have one address, and the firm is told of a change.
 func TestSetEmail(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "boss", What: "account-roles"}), s.open()
 		ana, leo := s.account(l, "Ana@Example.com", ledger.Preparer), s.account(l, "leo", ledger.Preparer)
 		email := func(a ledger.Account) string {

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // BatchAttention counts the rows of an open batch that wait for a person or for funds.
@@ -34,10 +36,10 @@ func (l *Ledger) ListAttention(ctx context.Context) (map[string]BatchAttention, 
 		parts = append(parts, `SELECT '`+q[0]+`' AS kind, batch, COUNT(*) AS n
 			FROM (SELECT r.batch FROM rows r WHERE `+q[1]+` LIMIT 1000000000) AS found GROUP BY batch`)
 	}
-	counts, err := list[struct {
+	counts, err := store.List[struct {
 		Kind, Batch string
 		N           int
-	}](ctx, l.read, "count what needs action", strings.Join(parts, ` UNION ALL `))
+	}](ctx, l.Read, "count what needs action", strings.Join(parts, ` UNION ALL `))
 	all := make(map[string]BatchAttention)
 	for _, c := range counts {
 		a := all[c.Batch]

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/balance"
 )
 
@@ -63,8 +65,8 @@ type approvalRow struct {
 }
 
 // approvalOf reads the approval of a batch. It returns ErrNotFound.
-func approvalOf(ctx context.Context, q querier, batch string) (approvalRow, error) {
-	return find[approvalRow](ctx, q, ErrNotFound, "read the approval of batch "+batch,
+func approvalOf(ctx context.Context, q store.Querier, batch string) (approvalRow, error) {
+	return store.Find[approvalRow](ctx, q, ErrNotFound, "read the approval of batch "+batch,
 		`SELECT approval AS state, plan AS hash, asked_by, second, file, quote, open, canceled, applied
 			FROM batches WHERE id = $1`, batch)
 }
@@ -88,7 +90,7 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 		}
 		return l.askApproval(ctx, tx, batch, plan, second)
 	})
-	return wrap("ask for the approval of batch "+batch, err)
+	return store.Wrap("ask for the approval of batch "+batch, err)
 }
 
 // askApproval makes a batch wait for the approval of a plan, by a second person if second is set
@@ -99,11 +101,11 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 		return err
 	}
 	by := auditPerson(ctx)
-	asked, err := affected(tx.ExecContext(ctx,
+	asked, err := store.Affected(tx.ExecContext(ctx,
 		`UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
 		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
 		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by,
-		boolInt(second)))
+		store.BoolInt(second)))
 	if err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
 		return err
 	})
-	return wrap("change the plan of batch "+batch, err)
+	return store.Wrap("change the plan of batch "+batch, err)
 }
 
 // Submit opens the batch that was prepared from an upload, with the plan that was reviewed. If the
@@ -172,7 +174,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 		if err := contribute(ctx, tx, batch, by, PartSubmit); err != nil {
 			return err
 		}
-		state, approver, at := ApprovalGiven, by, toMillis(l.now())
+		state, approver, at := ApprovalGiven, by, store.ToMillis(l.Now())
 		if waits {
 			state, approver, at = ApprovalNeeded, "", 0
 		}
@@ -180,7 +182,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 			`UPDATE batches
 				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7
 				WHERE id = $1`,
-			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
+			batch, state, plan, by, store.BoolInt(waits), approver, at); err != nil {
 			return err
 		}
 		if waits { // the draft is kept so that the batch can be sent back
@@ -263,7 +265,7 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by,
-			toMillis(l.now())); err != nil {
+			store.ToMillis(l.Now())); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
@@ -280,12 +282,12 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		}
 		return l.allocateFunds(ctx, tx, c)
 	})
-	return wrap("approve batch "+batch, err)
+	return store.Wrap("approve batch "+batch, err)
 }
 
 // readyRows streams the ready rows of a batch in the order of the input, without
 // their items.
-func readyRows(ctx context.Context, q lister, batch string) iter.Seq2[Row, error] {
+func readyRows(ctx context.Context, q store.Lister, batch string) iter.Seq2[Row, error] {
 	return streamRows(ctx, q, selectRows+`r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
 }
 
@@ -308,6 +310,6 @@ func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by stri
 // PendingOrders lists the unsent orders of a batch with their cost. The forecast of orders that
 // wait for funds uses them.
 func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
-	return list[balance.Order](ctx, l.read, "list the orders of batch "+batch,
+	return store.List[balance.Order](ctx, l.Read, "list the orders of batch "+batch,
 		`SELECT priority, number AS "row", cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -49,9 +51,9 @@ func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e 
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO approval_history (object, at, person, what, comment, plan, orders, cents, certainty, quote)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)`,
-		batch, toMillis(db.now()), e.By, e.What, e.Comment, e.Plan, e.Orders, e.Cost.Amount, e.Cost.Certainty,
+		batch, store.ToMillis(db.Now()), e.By, e.What, e.Comment, e.Plan, e.Orders, e.Cost.Amount, e.Cost.Certainty,
 		string(e.Quote))
-	return wrap("record a step of the approval of batch "+batch, err)
+	return store.Wrap("record a step of the approval of batch "+batch, err)
 }
 
 // recordSubmission records the submission of a batch with its quote. It first takes over the
@@ -76,8 +78,8 @@ func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch stri
 	return db.notifyApprovalNeeded(ctx, tx, batch, a)
 }
 
-func (db *database) history(ctx context.Context, q querier, object string) ([]ApprovalEvent, error) {
-	return list[ApprovalEvent](ctx, q, "list the history of "+object, `SELECT `+historyColumns+`, h.quote
+func (db *database) history(ctx context.Context, q store.Querier, object string) ([]ApprovalEvent, error) {
+	return store.List[ApprovalEvent](ctx, q, "list the history of "+object, `SELECT `+historyColumns+`, h.quote
 		FROM approval_history h WHERE h.object = $1 ORDER BY h.id`, object)
 }
 
@@ -86,13 +88,13 @@ const historyColumns = `h.at, h.person AS "by", h.what, h.comment, h.plan, h.ord
 
 // History lists the steps of the approval of a batch, the oldest first.
 func (l Approvals) History(ctx context.Context, batch string) ([]ApprovalEvent, error) {
-	return l.history(ctx, l.read, batch)
+	return l.history(ctx, l.Read, batch)
 }
 
 // DraftHistory lists the steps of the approval of the batch that was sent back to this draft. Other
 // drafts have no history.
 func (l Approvals) DraftHistory(ctx context.Context, upload string) ([]ApprovalEvent, error) {
-	return l.history(ctx, l.read, uploadObject(upload))
+	return l.history(ctx, l.Read, uploadObject(upload))
 }
 
 // SentBack is a draft whose batch was sent back and has not been submitted again.
@@ -105,7 +107,7 @@ type SentBack struct {
 
 // ListSentBack lists the drafts that were sent back, the newest first.
 func (l Approvals) ListSentBack(ctx context.Context) ([]SentBack, error) {
-	return list[SentBack](ctx, l.read, "list what was sent back",
+	return store.List[SentBack](ctx, l.Read, "list what was sent back",
 		`SELECT u.id AS upload, u.file, u.created_by, `+historyColumns+`
 			FROM uploads u JOIN approval_history h ON h.object = 'upload ' || u.id
 			WHERE u.submitted = 0 AND h.what = 'sent-back'

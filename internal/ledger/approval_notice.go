@@ -8,22 +8,24 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // SetPageAddress stores the address at which people reach the page, such as
 // https://filings.example.com. Notifications use it for their links.
 func (l Notifications) SetPageAddress(ctx context.Context, address string) error {
-	_, err := l.exclusively(withoutAudit(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
+	_, err := l.Exec(withoutAudit(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
 		ON CONFLICT (id) DO UPDATE SET address = excluded.address`, strings.TrimSuffix(address, "/"))
-	return wrap("store the address of the page", err)
+	return store.Wrap("store the address of the page", err)
 }
 
 // PageAddress returns the address at which people reach the page, or an empty string if unknown.
 func (l Notifications) PageAddress(ctx context.Context) (string, error) {
 	var address string
-	err := l.read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
-	return address, wrap("read the address of the page", orElse(err, nil))
+	err := l.Read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
+	return address, store.Wrap("read the address of the page", store.OrElse(err, nil))
 }
 
 // approvalPath returns the path of the page on which a batch is approved.
@@ -132,7 +134,7 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 
 // mailTo returns the email address of the account with a name. It returns no address if the account
 // does not exist, is disabled or has no address.
-func (db *database) mailTo(ctx context.Context, q querier, name string) ([]string, error) {
+func (db *database) mailTo(ctx context.Context, q store.Querier, name string) ([]string, error) {
 	a, err := (Accounts{db}).account(ctx, q, name)
 	switch {
 	case errors.Is(err, ErrNotFound):

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -85,18 +87,18 @@ const isCorrected = `EXISTS (SELECT 1 FROM batches c WHERE c.corrects = batches.
 // CanSendBack reports whether a batch that waits for approval can be sent back to its draft.
 func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
 	var can bool
-	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
+	err := l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
 		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0
 			AND `+hasDraft+` AND NOT `+wasSent+` AND NOT `+isCorrected,
 		batch).Scan(&can)
-	return can, wrap("see whether batch "+batch+" can be sent back", err)
+	return can, store.Wrap("see whether batch "+batch+" can be sent back", err)
 }
 
 // SendBack turns a batch that waits for approval into a draft again, so that its preparer can
 // correct and submit it. The new submission needs a new approval. It returns ErrNoComment,
 // ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready, ErrCorrected and ErrNoDraft.
 func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
-	return wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *sql.Tx, comment string) error {
+	return store.Wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *sql.Tx, comment string) error {
 		a, err := waiting(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -122,7 +124,7 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 		}); err != nil {
 			return err
 		}
-		if err := execEach(ctx, tx, batch,
+		if err := store.ExecEach(ctx, tx, batch,
 			`UPDATE approval_history
 				SET object = (SELECT MIN('upload ' || u.id) FROM uploads u WHERE u.batch = $1 AND u.submitted = 1)
 				WHERE object = $1`,
@@ -137,7 +139,7 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 0, changed_at = $2 WHERE batch = $1`, batch,
-			toMillis(l.now())); err != nil {
+			store.ToMillis(l.Now())); err != nil {
 			return err
 		}
 		return l.notifyRefused(ctx, tx, batch, a, NotifySentBack, by, comment)
@@ -182,7 +184,7 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 
 // dropDrafts deletes the spreadsheets that were kept for a batch while it waited for approval.
 func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) error {
-	ids, err := list[string](ctx, tx, "find the drafts of batch "+batch,
+	ids, err := store.List[string](ctx, tx, "find the drafts of batch "+batch,
 		`SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
 	if err != nil {
 		return err
@@ -199,7 +201,7 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 // reviewed ones. The other rows continue. It returns ErrNoComment, ErrChanged if other rows wait
 // now, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrUnchecked and ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
-	return wrap("reject the costs of batch "+batch, l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
+	return store.Wrap("reject the costs of batch "+batch, l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // A yes that was given stands, whatever somebody finds changed who looked before
 // it: placing changes what is left.
 func TestChangePlanKeepsAnApproval(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "a", reports("a", 2)...)
 		plan := func(want string, state ledger.ApprovalState) {
 			s.Helper()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -31,7 +33,7 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
 		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
+			g := l.newGroupWriter(ctx, tx, c, store.ToMillis(l.Now()))
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}
@@ -40,7 +42,7 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 				return err
 			}
 			for i := range some {
-				begun, err := g.assumeSent(&some[i], toMillis(since), why)
+				begun, err := g.assumeSent(&some[i], store.ToMillis(since), why)
 				if err != nil {
 					return fmt.Errorf("row %d: %w", some[i].Row, err)
 				}
@@ -74,21 +76,21 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
-	g.ended = append(g.ended, record{
-		number("row", s.id),
-		number("try", s.tries),
-		text("owner", assumedOwner),
-		number("started", since),
-		number("ended", g.now),
-		text("outcome", filing.NoAnswer),
-		number("status", 0),
-		text("message", why),
-		text("detail", ""),
-		text("products", filing.JoinProducts(productsOf(in.Claims), ",")),
-		flag("creates", in.Creating),
-		number("repeatable", 0),
-		text("purchases", ""),
-		number("ordered", 0),
+	g.ended = append(g.ended, store.Record{
+		store.Number("row", s.id),
+		store.Number("try", s.tries),
+		store.Text("owner", assumedOwner),
+		store.Number("started", since),
+		store.Number("ended", g.now),
+		store.Text("outcome", filing.NoAnswer),
+		store.Number("status", 0),
+		store.Text("message", why),
+		store.Text("detail", ""),
+		store.Text("products", filing.JoinProducts(productsOf(in.Claims), ",")),
+		store.Flag("creates", in.Creating),
+		store.Number("repeatable", 0),
+		store.Text("purchases", ""),
+		store.Number("ordered", 0),
 	})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // suppose makes rows uncertain and returns what the ledger said of each.
-func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) []ledger.Begun {
+func (s *suite) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) []ledger.Begun {
 	s.Helper()
 	intents := make([]ledger.Intent, len(rows))
 	for i, r := range rows {
@@ -27,7 +27,7 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 // resolved like any other.
 func TestAssumeSent(t *testing.T) { onBothDatabases(t, testAssumeSent) }
 
-func testAssumeSent(s *store) {
+func testAssumeSent(s *suite) {
 	l, ctx := s.open(), s.Context()
 	s.must(l.RecordDeposit(ctx, cost, ""))
 	rows := s.add(l, "a", reports("a", 4)...)
@@ -77,7 +77,7 @@ func testAssumeSent(s *store) {
 
 // wantAssumedSent checks that a row is uncertain, as if it had been sent since, and
 // may not be sent.
-func (s *store) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time) {
+func (s *suite) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time) {
 	s.Helper()
 	got := s.want(l, r, filing.Uncertain, cost)
 	if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
@@ -99,7 +99,7 @@ func (s *store) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time)
 // to suppose: nothing of the row can have been sent, or that row's answer is its
 // own, too.
 func TestAssumeSentYieldsToPurchases(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_3", "2026"))
 		s.place(l, rows[0])
 		s.send(l, rows[1])
@@ -127,7 +127,7 @@ func TestAssumeSentYieldsToPurchases(t *testing.T) {
 
 // A row that was in doubt already, to be sent again, keeps what it holds.
 func TestAssumeSentOfAnUncertainRow(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		if row = s.answer(l, row, filing.NoAnswer); !row.Uncertain {
@@ -143,7 +143,7 @@ func TestAssumeSentOfAnUncertainRow(t *testing.T) {
 // A row that creates its company may have done both: it is settled with the
 // company and the order, with the company alone, or as never made.
 func TestAssumeSentOfACreation(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		creation := func(name string) ledger.Row {
 			r := report("", "2026")
 			r.Request.Company.Sheet.LegalName = name

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -36,8 +38,8 @@ func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {
-		in, args := among(l.dialect, some)
-		found, err := list[Attempt](ctx, l.read, "read attempts",
+		in, args := store.Among(l.Dialect, some)
+		found, err := store.List[Attempt](ctx, l.Read, "read attempts",
 			`SELECT row, try, started_at, ended_at, outcome, status, message, detail, products,
 					CASE WHEN owner = '`+assumedOwner+`' THEN 1 ELSE 0 END AS supposed
 				FROM attempts

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Attention counts the objects that wait for a person or for the applier.
@@ -23,7 +25,7 @@ type Attention struct {
 // Attention counts the objects that need attention.
 func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	var a Attention
-	err := l.read.QueryRowContext(ctx,
+	err := l.Read.QueryRowContext(ctx,
 		`SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0),
 				(SELECT COUNT(*) FROM events WHERE state = 'new'),
 				(SELECT COUNT(*) FROM events WHERE state = 'unknown'),
@@ -40,9 +42,9 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 // time the process sends nothing more.
 func (l Fleet) Lease(ctx context.Context) (until time.Time, err error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0)`,
+	if err := l.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0)`,
 		l.owner.ID).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the lease of process %s: %w", l.owner.ID, err)
 	}
-	return fromMillis(at), nil
+	return store.FromMillis(at), nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -41,7 +43,7 @@ func (l *Ledger) Audit(ctx context.Context) error {
 // purchases of a key are reported, but they are no contradiction.
 func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	var report AuditReport
-	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
+	tx, err := l.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
 		return report, fmt.Errorf("audit the ledger: %w", err)
 	}
@@ -72,10 +74,10 @@ func (a *auditor) count() error {
 func (a *auditor) sums() error {
 	var c control
 	if err := a.tx.QueryRowContext(a.ctx,
-		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields().targets()...); err != nil {
+		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields().Targets()...); err != nil {
 		return err
 	}
-	all, err := list[Entry](a.ctx, a.tx, "sum up the entries",
+	all, err := store.List[Entry](a.ctx, a.tx, "sum up the entries",
 		`SELECT kind, CAST(SUM(amount) AS BIGINT) AS amount FROM entries GROUP BY kind`)
 	if err != nil {
 		return err
@@ -159,7 +161,7 @@ var contradictions = []struct{ what, query string }{
 
 func (a *auditor) contradictions() error {
 	for _, c := range contradictions {
-		wrong, err := list[struct {
+		wrong, err := store.List[struct {
 			BatchRow
 			Detail string
 		}](a.ctx, a.tx, c.what, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong))

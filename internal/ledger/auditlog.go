@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -69,7 +71,7 @@ func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) er
 		switch {
 		case lost && errors.Is(err, ErrDone):
 			return nil
-		case errors.Is(err, errCommit):
+		case errors.Is(err, store.ErrCommit):
 			lost = true
 		case !lost || err == nil:
 			return err
@@ -138,12 +140,22 @@ func auditOf(ctx context.Context) *auditing {
 	return a
 }
 
-// record adds the event to the transaction of its first change.
-func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
-	if a == nil {
-		return nil
+// recordAudit is a Hook that records the audit event of the context.
+func (db *database) recordAudit(ctx context.Context, tx *sql.Tx) (end func(committed bool), err error) {
+	act := auditOf(ctx)
+	if act == nil {
+		return func(bool) {}, nil
 	}
-	return insertAuditEvent(ctx, tx, a.act, now)
+	if err := insertAuditEvent(ctx, tx, act.act, db.Now()); err != nil {
+		act.end(false)
+		return nil, err
+	}
+	return func(committed bool) {
+		if committed {
+			db.report(act.act)
+		}
+		act.end(committed)
+	}, nil
 }
 
 // noteAudit sets the note of the event that the current change records. It is for notes that are
@@ -160,9 +172,6 @@ func noteAudit(ctx context.Context, tx *sql.Tx, note string) error {
 
 // end unlocks the event, so that the context's other changes continue.
 func (a *auditing) end(committed bool) {
-	if a == nil {
-		return
-	}
 	a.recorded = committed
 	a.mu.Unlock()
 }
@@ -176,15 +185,15 @@ func withID(a AuditEvent) AuditEvent {
 	return a
 }
 
-func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time) error {
+func insertAuditEvent(ctx context.Context, x store.Execer, a AuditEvent, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
 	}
 	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
-	n, err := affected(x.ExecContext(ctx,
+	n, err := store.Affected(x.ExecContext(ctx,
 		`INSERT INTO audit_events (id, at, person, origin, what, object, note)
 			VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
-		a.ID, toMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
+		a.ID, store.ToMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
 	case err != nil:
 		return fmt.Errorf("record the audit event %s of %s: %w", a.What, a.By, err)
@@ -197,12 +206,10 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 // Record records an event that changes nothing, such as a download or a failed sign-in. It returns
 // ErrDone for an ID that was used before.
 func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
-	if err := l.writeLock.lock(); err != nil {
-		return err
-	}
-	defer l.writeLock.unlock()
 	a = withID(a)
-	err := insertAuditEvent(ctx, l.write, a, l.now())
+	err := l.Transact(withoutAudit(ctx), func(tx *sql.Tx, _ bool) error {
+		return insertAuditEvent(ctx, tx, a, l.Now())
+	})
 	if err == nil {
 		l.report(a)
 	}
@@ -230,7 +237,7 @@ type AuditQuery struct {
 
 // List reads the audit log, the newest first.
 func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
-	return list[AuditEvent](ctx, l.read, "read the audit log",
+	return store.List[AuditEvent](ctx, l.Read, "read the audit log",
 		`SELECT seq, id, at, person AS "by", origin AS "from", what, object AS "of", note
 			FROM audit_events
 			WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-func (s *store) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {
+func (s *suite) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {
 	s.Helper()
 	acts, err := l.AuditLog().List(s.Context(), q)
 	s.must(err)
@@ -30,7 +30,7 @@ func deposit(id string) ledger.AuditEvent {
 
 // What is asked twice under one ID is done once.
 func TestAuditEventIsRecordedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
 		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
 		for _, l := range []*ledger.Ledger{l, other} {
@@ -62,7 +62,7 @@ func TestAuditEventIsRecordedOnce(t *testing.T) {
 
 // Of two callers with one ID at the same moment, over several processes, one acts.
 func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		const callers = 8
 		for _, id := range []string{"first", "second", "third"} {
@@ -94,7 +94,7 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 // An act that failed did not happen: it may be tried again, in the same context
 // or in another one.
 func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 1)...)
 		act := ledger.AuditEvent{ID: "form", By: "ana", What: "pause", Of: "b"}
 		ctx := ledger.WithAudit(s.Context(), act)
@@ -112,7 +112,7 @@ func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
 
 // One act may be several changes, of which the first one records it.
 func TestAuditEventOfSeveralChanges(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 2)...)
 		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "resume", Of: "b"})
 		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
@@ -138,7 +138,7 @@ func TestAuditEventOfSeveralChanges(t *testing.T) {
 
 // Reads, and what the ledger does by itself, record nothing and use nothing up.
 func TestAuditEventOfNoChange(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		secret := s.session(l, ana)
 		rows := s.add(l, "b", reports("b", 2)...)
@@ -176,7 +176,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 }
 
 func TestAuditEventsAreListed(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		keep := func(a ledger.AuditEvent) {
 			s.Helper()
 			s.must(l.AuditLog().Record(ctx, a))
@@ -218,7 +218,7 @@ func TestAuditEventsAreListed(t *testing.T) {
 
 // An act whose context has ended before is neither done nor recorded.
 func TestAuditEventOfAnEndedContext(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // SQLite waits for nothing but its own disk
 		}

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -22,7 +24,7 @@ const weighs = `(reserved > 0 OR creating = 0 AND result IN ('placing', 'uncerta
 
 // Balance reads the sums of the recorded balance.
 func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
-	c, err := l.readControl(ctx, l.read)
+	c, err := l.readControl(ctx, l.Read)
 	if err != nil {
 		return Balance{}, err
 	}
@@ -34,14 +36,14 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 		Reserved:    c.reserved,
 	}
 	b.Certainty, err = l.certainty.get(c, func() (certainty money.Certainty, err error) {
-		err = l.read.QueryRowContext(ctx,
+		err = l.Read.QueryRowContext(ctx,
 			`SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+
 				`) THEN 2
 			WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+
 				`) THEN 1 ELSE 0 END`).Scan(&certainty)
 		return certainty, err
 	})
-	return b, wrap("read the balance", err)
+	return b, store.Wrap("read the balance", err)
 }
 
 // People record the balance, because no endpoint of the filing service shows it. Assumption: every
@@ -72,18 +74,18 @@ func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.C
 	err := db.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
 		apply(c)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`,
-			toMillis(db.now()), kind, int64(amount), note); err != nil {
+			store.ToMillis(db.Now()), kind, int64(amount), note); err != nil {
 			return err
 		}
 		return db.probeNow(ctx, tx, c)
 	})
-	return wrap(fmt.Sprintf("enter a %s of %s", kind, amount), err)
+	return store.Wrap(fmt.Sprintf("enter a %s of %s", kind, amount), err)
 }
 
 // All streams the entries of the balance, the oldest first.
 func (l Entries) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		rows, err := l.read.QueryContext(ctx,
+		rows, err := l.Read.QueryContext(ctx,
 			`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
 			FROM entries e LEFT JOIN rows r ON r.id = e.row ORDER BY e.id`)
 		if err != nil {
@@ -98,7 +100,7 @@ func (l Entries) All(ctx context.Context) iter.Seq2[Entry, error] {
 				yield(e, fmt.Errorf("read an entry: %w", err))
 				return
 			}
-			e.At, e.Amount = fromMillis(at), money.Cents(amount)
+			e.At, e.Amount = store.FromMillis(at), money.Cents(amount)
 			if !yield(e, nil) {
 				return
 			}

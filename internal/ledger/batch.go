@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // CreateBatch begins the import of a batch. It reports false if the batch already exists. Its rows
@@ -48,7 +49,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,
 					COALESCE((SELECT root FROM batches WHERE id = $12), $1))`,
 			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields),
-			l.owner.ID, b.CreatedBy, toMillis(l.now()), b.Corrects)
+			l.owner.ID, b.CreatedBy, store.ToMillis(l.Now()), b.Corrects)
 		return err
 	})
 	if err != nil {
@@ -72,23 +73,23 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 }
 
 // AddRows appends rows to a batch under import, in the order in which they are to be sent. A task
-// carries many rows if their IDs are close together. The result of a row must be one of the check:
+// carries many rows if their IDs are close IsServer. The result of a row must be one of the check:
 // ready, invalid or skipped.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
 	}
-	records := make([]record, len(rows))
-	var secrets []record
+	records := make([]store.Record, len(rows))
+	var secrets []store.Record
 	for i, r := range rows {
 		stored, secret := withoutSecret(r.Request)
 		if secret != "" && r.Result == filing.Ready {
-			sealed, err := l.seal(batch, r.Number, secret)
+			sealed, err := l.sealSecret(batch, r.Number, secret)
 			if err != nil {
 				return fmt.Errorf("seal the number of row %d: %w", r.Number, err)
 			}
-			secrets = append(secrets, record{text("batch", batch), number("number", r.Number), text("sealed", sealed)})
+			secrets = append(secrets, store.Record{store.Text("batch", batch), store.Number("number", r.Number), store.Text("sealed", sealed)})
 		}
 		request, err := document(stored, stored == nil)
 		if err != nil {
@@ -98,20 +99,20 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
-		records[i] = record{
-			text("batch", batch),
-			number("number", r.Number),
-			text("cells", string(r.Cells)),
-			text("faults", faults),
-			text("request", request),
-			text("result", r.Result),
-			text("message", r.Message),
-			number("cost", r.Cost.Amount),
-			number("certainty", r.Cost.Certainty),
-			number("priority", r.Priority),
-			number("at", toMillis(l.now())),
-			number("corrects", r.Corrects),
-			number("repeats", r.Repeats),
+		records[i] = store.Record{
+			store.Text("batch", batch),
+			store.Number("number", r.Number),
+			store.Text("cells", string(r.Cells)),
+			store.Text("faults", faults),
+			store.Text("request", request),
+			store.Text("result", r.Result),
+			store.Text("message", r.Message),
+			store.Number("cost", r.Cost.Amount),
+			store.Number("certainty", r.Cost.Certainty),
+			store.Number("priority", r.Priority),
+			store.Number("at", store.ToMillis(l.Now())),
+			store.Number("corrects", r.Corrects),
+			store.Number("repeats", r.Repeats),
 		}
 		records[i] = append(records[i], r.listed(b.Fields)...)
 	}
@@ -119,12 +120,12 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
 			return err
 		}
-		if err := l.exec(
+		if err := l.ExecRecords(
 			ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
 			secrets); err != nil {
 			return err
 		}
-		return l.exec(
+		return l.ExecRecords(
 			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
 					priority, updated_at, corrects, repeats, company_key, company_name, company_words, client,
 					client_folded)
@@ -134,7 +135,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 				{{v}}
 				ORDER BY v.priority, v.number`, records)
 	})
-	return wrap("add rows to batch "+batch, err)
+	return store.Wrap("add rows to batch "+batch, err)
 }
 
 // importing returns ErrImport unless this process may still add rows to the batch. Another process
@@ -159,7 +160,7 @@ func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	var s stage
 	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
 		batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
-	return s, orElse(err, ErrNotFound)
+	return s, store.OrElse(err, ErrNotFound)
 }
 
 // document returns a value as JSON text, or an empty string if none is set.
@@ -183,7 +184,7 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 			batch)
 		return err
 	})
-	return wrap("prepare batch "+batch, err)
+	return store.Wrap("prepare batch "+batch, err)
 }
 
 // OpenBatch ends the import. From then on the rows may be placed. If the recorded balance does not
@@ -202,7 +203,7 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 		}
 		return l.openBatch(ctx, tx, c, batch)
 	})
-	return wrap("open batch "+batch, err)
+	return store.Wrap("open batch "+batch, err)
 }
 
 func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
@@ -272,7 +273,7 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 		}
 		return then(ctx, tx, c)
 	})
-	return wrap("change batch "+batch, err)
+	return store.Wrap("change batch "+batch, err)
 }
 
 const (
@@ -313,7 +314,7 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 	}
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
-		batch, auditPerson(ctx), toMillis(db.now())); err != nil {
+		batch, auditPerson(ctx), store.ToMillis(db.Now())); err != nil {
 		return 0, err
 	}
 	return db.cancelReady(ctx, tx, batch, "TRUE", why)
@@ -322,18 +323,18 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 // cancelReady cancels the ready rows of a batch that match a condition. Their message is why. Rows
 // with an uncertain attempt become uncertain.
 func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
-	rows, err = affected(tx.ExecContext(ctx,
+	rows, err = store.Affected(tx.ExecContext(ctx,
 		`UPDATE rows SET result = 'canceled', blocked_on = '', updated_at = $2,
 				message = CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.row = rows.id AND i.order_id <> '')
 					THEN $4 ELSE $3 END
-			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, toMillis(db.now()), why,
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, store.ToMillis(db.Now()), why,
 		canceledRest))
 	if err != nil {
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx,
 		`UPDATE rows SET result = 'uncertain', uncertain = 0, blocked_on = '', due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, toMillis(db.now()),
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, store.ToMillis(db.Now()),
 		canceledUncertain); err != nil {
 		return 0, err
 	}
@@ -348,7 +349,7 @@ func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, w
 // batch these rows may be sent again, and its canceled rows stay canceled.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	rows, _, err = l.sendAgain(ctx, batch, `(result = 'rejected' OR result = 'invalid' AND request <> '')`, false)
-	return rows, wrap("retry batch "+batch, err)
+	return rows, store.Wrap("retry batch "+batch, err)
 }
 
 // unsent matches a canceled row from which the service never made anything: its attempts, if any,
@@ -364,7 +365,7 @@ const unsent = `result = 'canceled' AND uncertain = 0 AND NOT EXISTS (SELECT 1 F
 // taken. The batch is no longer canceled. If it is paused or lacks its approval, it stays so.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
 	rows, left, err = l.sendAgain(ctx, batch, unsent, true)
-	return rows, left, wrap("revive batch "+batch, err)
+	return rows, left, store.Wrap("revive batch "+batch, err)
 }
 
 // sendAgain makes the rows that match a condition ready again, in a batch and its corrections. It
@@ -375,10 +376,10 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, left = 0, 0
 		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
-			n, err := affected(tx.ExecContext(ctx,
+			n, err := store.Affected(tx.ExecContext(ctx,
 				`UPDATE rows SET result = 'ready', blocked_on = '`+waitsAgain+
 					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, toMillis(l.now())))
+				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, store.ToMillis(l.Now())))
 			if err != nil {
 				return err
 			}
@@ -424,7 +425,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 		&approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt, b.CanceledAt, b.Approval.At = fromMillis(created), fromMillis(canceled), fromMillis(approved)
+	b.CreatedAt, b.CanceledAt, b.Approval.At = store.FromMillis(created), store.FromMillis(canceled), store.FromMillis(approved)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)
@@ -468,7 +469,7 @@ func (l *Ledger) BatchesWithWork(ctx context.Context, only string) ([]Batch, err
 }
 
 func (db *database) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
+	rows, err := db.Read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list batches: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestBatchKeepsWhatItWasGiven(t *testing.T) { onBothDatabases(t, testBatchKeepsWhatItWasGiven) }
 
-func testBatchKeepsWhatItWasGiven(s *store) {
+func testBatchKeepsWhatItWasGiven(s *suite) {
 	l := s.open()
 	want := ledger.Batch{
 		ID:        "b1",
@@ -88,7 +88,7 @@ func testBatchKeepsWhatItWasGiven(s *store) {
 // The same file again finds its batch; an import that a crash cut short is begun
 // anew; one that a living process is at is left alone.
 func TestImportIsMadeOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
 		ctx, b := s.Context(), ledger.Batch{ID: "b1", Product: filing.AnnualReport}
 		create := func(l *ledger.Ledger) bool {
@@ -124,7 +124,7 @@ func TestImportIsMadeOnce(t *testing.T) {
 // A process that was taken for dead while it imported must not add its rows to
 // the import that took its place: rows out = rows in.
 func TestImportTakenOver(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		slow, next := s.open(), s.open()
 		ctx, b := s.Context(), ledger.Batch{ID: "b1", Product: filing.AnnualReport}
 		_, err := slow.CreateBatch(ctx, b)
@@ -146,7 +146,7 @@ func TestImportTakenOver(t *testing.T) {
 }
 
 func TestBatchByTheBeginningOfItsID(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.wantErr(second(l.Batch(s.Context(), "")), ledger.ErrNotFound)
 		for _, id := range []string{"ab", "abcd", "abce", "x%"} {
 			s.add(l, id)
@@ -175,7 +175,7 @@ func TestBatchByTheBeginningOfItsID(t *testing.T) {
 // Rows come out in the order in which they went in, however many pages that is
 // and whatever became of them.
 func TestRowsInOrder(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "other", reports("other", 3)...)
 		rows := s.add(l, "b1", reports("b1", 2345)...)
 		if len(rows) != 2345 {
@@ -205,7 +205,7 @@ func TestRowsInOrder(t *testing.T) {
 
 // No batch waits behind another: each gets its share of what may be sent.
 func TestSendableShares(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		large, small := s.add(l, "large", reports("large", 50)...), s.add(l, "small", reports("small", 2)...)
 		ids, err := l.Sendable(s.Context(), "", 10)
 		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) ||
@@ -232,7 +232,7 @@ func TestSendableShares(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 2)...)
 		s.send(l, rows[0])
 		s.must(l.PauseBatch(s.Context(), "b1"))
@@ -253,7 +253,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", append(reports("b1", 5), agentOrder("comp_a"))...)
 		placed, refused, lost, back, unsent, doubt := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
 		s.place(l, placed)
@@ -298,7 +298,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 // What was taken back and never sent is ready again, and buys only what nobody
 // has bought meanwhile. What was in doubt stays taken back.
 func TestReviveMakesUnsentRowsReady(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 6)...)
 		placed, refused, lost, broke, unsent, elsewhere := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
 		s.place(l, placed)
@@ -338,7 +338,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 
 // A batch that waits for its approval waits for it, too, once it is revived.
 func TestReviveAsksForTheApprovalAgain(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "b1", reports("b1", 1)...)[0]
 		s.must(l.Approvals().Request(ctx, "b1", "plan"))
 		_, err := l.CancelBatch(ctx, "b1")
@@ -353,7 +353,7 @@ func TestReviveAsksForTheApprovalAgain(t *testing.T) {
 }
 
 func TestRetryMakesRejectedRowsReady(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 3)...)
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.Refused)
@@ -373,7 +373,7 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 4*cost, ""))
 		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
 		s.place(l, rows[0])
@@ -407,7 +407,7 @@ func TestFigures(t *testing.T) {
 // once: what is reserved for a row that is sent again is not needed for it, too. The cost
 // of each row in the results adds up to the same.
 func TestFiguresCountAllMoneyOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		partly := report("comp_2", "2026")
 		partly.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
@@ -444,7 +444,7 @@ func TestFiguresCountAllMoneyOnce(t *testing.T) {
 
 // An order that was bought before is none, wherever orders are counted.
 func TestFiguresCountNoOrderThatWasBoughtBefore(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		rows := s.add(l, "b1", reports("b1", 3)...)
 		s.must(l.KeepQuotes(s.Context(), []ledger.RowQuote{
@@ -461,7 +461,7 @@ func TestFiguresCountNoOrderThatWasBoughtBefore(t *testing.T) {
 // A sum is exact only where each of its parts is, and says so of itself alone.
 func TestFiguresSayWhereASumIsTheLeast(t *testing.T) {
 	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, Certainty: money.Unknown}
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		for i, c := range []struct {
 			placed, sent, ready money.Cost // a row of each
 			spent, held         money.Cost

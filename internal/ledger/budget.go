@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -95,9 +97,9 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	// Each part reads the first rows of a separate index and repeats the index's condition.
 	const waiting = `SELECT r.id, r.priority, r.uncertain, ` + need + ` AS need ` + eligible +
 		` AND r.blocked_on = 'funds' AND r.blocked_on <> ''`
-	var unblocked []record
+	var unblocked []store.Record
 	blocked := false
-	rows, err := list[struct {
+	rows, err := store.List[struct {
 		ID, Priority int64
 		Uncertain    bool
 		Need         money.Cents
@@ -117,12 +119,12 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 			continue
 		}
 		available, free = available-r.Need, max(free-r.Need, 0)
-		unblocked = append(unblocked, record{number("id", r.ID)})
+		unblocked = append(unblocked, store.Record{store.Number("id", r.ID)})
 	}
 	if err != nil {
 		return err
 	}
-	return wrap("unblock rows that wait for funds", db.exec(ctx, tx,
+	return store.Wrap("unblock rows that wait for funds", db.ExecRecords(ctx, tx,
 		`UPDATE rows SET blocked_on = '', message = '' {{v}} WHERE rows.id = v.id`,
 		unblocked))
 }

@@ -13,7 +13,7 @@ import (
 // When money is short the earliest due is filed first, whatever the order of
 // the sheet, and money that comes later goes on in that order.
 func TestEarliestDueFirst(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := reports("a", 5)
 		for i, priority := range []int64{50, 20, 40, 10, 30} {
 			rows[i].Priority = priority
@@ -43,7 +43,7 @@ func TestEarliestDueFirst(t *testing.T) {
 // One that does not fit is not jumped over by a cheaper one that is due later;
 // rows that nothing is known of go as they come.
 func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 3)
 		rows[0].Priority, rows[1].Priority = 10, 20
@@ -54,7 +54,7 @@ func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 }
 
 func TestApproval(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 1)...)
 		s.must(l.Approvals().Request(ctx, "a", "plan 1"))
 		s.sendable(l)
@@ -85,7 +85,7 @@ func TestApproval(t *testing.T) {
 // not what a row that goes again gave back, but what was meant for one that is
 // refused, or that need not be sent.
 func TestOnlySpareMoneyWakes(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 5)
 		for i := range rows {
@@ -108,7 +108,7 @@ func TestOnlySpareMoneyWakes(t *testing.T) {
 
 // While a batch is paused the money that was meant for it is there for others.
 func TestAPausedBatchKeepsNoMoney(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		var rows []ledger.Row
 		for i, batch := range []string{"a", "b"} {
 			row := reports(batch, 1)
@@ -135,7 +135,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 // bought.
 func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 	const dearer = cost + 1000
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
@@ -194,21 +194,21 @@ func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 // doubt neither: sending it again may buy it.
 func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 	for name, c := range map[string]struct {
-		word   func(*store, *ledger.Ledger) error
+		word   func(*suite, *ledger.Ledger) error
 		result filing.Result
 	}{
-		"paused": {func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") },
+		"paused": {func(s *suite, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") },
 			filing.Ready},
-		"canceled": {func(s *store, l *ledger.Ledger) error {
+		"canceled": {func(s *suite, l *ledger.Ledger) error {
 			_, err := l.CancelBatch(s.Context(), "a")
 			return err
 		}, filing.Uncertain},
-		"an approval is wanted": {func(s *store, l *ledger.Ledger) error {
+		"an approval is wanted": {func(s *suite, l *ledger.Ledger) error {
 			return l.Approvals().Request(s.Context(), "a", "plan")
 		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_2"))
 				s.send(l, rows[0])
 				s.answer(l, rows[0], filing.NoAnswer)
@@ -229,7 +229,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 
 // A row in doubt holds its money: it is never kept back for others.
 func TestAnUncertainRowIsNotRationed(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -87,13 +89,13 @@ func orphanEvents(events []Event) []orphanEvent {
 }
 
 func (db *database) listPossibleOwners(ctx context.Context) ([]possibleOwner, error) {
-	rows, err := list[struct {
+	rows, err := store.List[struct {
 		Row     int64
 		Product filing.Product
 		Company string
 		Request *filing.Request
 		Began   int64
-	}](ctx, db.read, "list the uncertain rows", readPossibleOwners)
+	}](ctx, db.Read, "list the uncertain rows", readPossibleOwners)
 	all := make([]possibleOwner, len(rows))
 	for i, r := range rows {
 		d := possibleOwner{row: r.Row, product: r.Product, company: r.Company, began: r.Began}
@@ -137,7 +139,7 @@ const maxEvidence = 20
 func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
-	err = l.read.QueryRowContext(ctx,
+	err = l.Read.QueryRowContext(ctx,
 		`SELECT EXISTS (
 			SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).
 		Scan(&some)

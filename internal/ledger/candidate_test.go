@@ -11,7 +11,7 @@ import (
 // Many uncertain rows beside many unknown orders are read at once: of each row
 // the nearest orders are named, and the rest is counted.
 func TestEvidenceOfManyRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		const many = 60
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", many)...)

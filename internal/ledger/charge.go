@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -140,7 +142,7 @@ type post struct {
 }
 
 func (r *chargeReader) read() (err error) {
-	if r.tx, err = r.database.read.BeginTx(r.ctx, &sql.TxOptions{
+	if r.tx, err = r.database.Read.BeginTx(r.ctx, &sql.TxOptions{
 		ReadOnly:  true,
 		Isolation: sql.LevelSerializable,
 	}); err != nil {
@@ -148,11 +150,20 @@ func (r *chargeReader) read() (err error) {
 	}
 	defer r.tx.Rollback()
 	for last := int64(0); ; {
-		found, err := list[rawCharge](r.ctx, r.tx, "read the rows", `SELECT r.id, r.batch, r.number, r.cells, r.request,
+		found, err := store.List[rawCharge](
+			r.ctx,
+			r.tx,
+			"read the rows",
+			`SELECT r.id, r.batch, r.number, r.cells, r.request,
 				r.company, b.fields
 			FROM rows r JOIN batches b ON b.id = r.batch WHERE r.id > $1 AND EXISTS (SELECT 1 FROM entries e
 				WHERE e.row = r.id AND e.kind = 'post' AND e.at >= $2 AND e.at < $3)
-			ORDER BY r.id LIMIT $4`, last, toMillis(r.from), toMillis(r.to), pageSize)
+			ORDER BY r.id LIMIT $4`,
+			last,
+			store.ToMillis(r.from),
+			store.ToMillis(r.to),
+			pageSize,
+		)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -216,8 +227,8 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 	for i, row := range rows {
 		byID[row.id], ids[i] = row, row.id
 	}
-	in, args := among(r.dialect, ids)
-	posts, err := list[post](r.ctx, r.tx, "read the entries",
+	in, args := store.Among(r.Dialect, ids)
+	posts, err := store.List[post](r.ctx, r.tx, "read the entries",
 		`SELECT row, at, amount FROM entries WHERE kind = 'post' AND row `+in+` ORDER BY id`, args...)
 	if err != nil {
 		return err
@@ -226,7 +237,7 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 		p.Month = r.monthOf(p.At)
 		byID[p.Row].addPost(p)
 	}
-	items, err := list[chargedItem](r.ctx, r.tx, "read the items",
+	items, err := store.List[chargedItem](r.ctx, r.tx, "read the items",
 		`SELECT row, product, order_id, created_at AS at FROM items WHERE row `+in+` ORDER BY id`, args...)
 	if err != nil {
 		return err
@@ -236,7 +247,7 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 	}
 	found, err := r.tx.QueryContext(r.ctx,
 		`SELECT `+foldedColumns+` FROM attempts a WHERE a.row `+in+` ORDER BY a.try`, args...)
-	return each(found, err, func(scan func(...any) error) error {
+	return store.Each(found, err, func(scan func(...any) error) error {
 		row, _, a, err := scanFolded(scan)
 		if err == nil {
 			byID[row].attempts = append(byID[row].attempts, a)
@@ -302,11 +313,11 @@ func (r *chargeReader) emit(c Charge) {
 // the newest first.
 func (l Entries) ChargeMonths(ctx context.Context, zone *time.Location) (months []string, err error) {
 	var first, last sql.NullInt64
-	err = l.read.QueryRowContext(ctx, `SELECT MIN(at), MAX(at) FROM entries WHERE kind = 'post'`).Scan(&first, &last)
+	err = l.Read.QueryRowContext(ctx, `SELECT MIN(at), MAX(at) FROM entries WHERE kind = 'post'`).Scan(&first, &last)
 	if err != nil || !first.Valid {
-		return nil, wrap("find the months of the charges", err)
+		return nil, store.Wrap("find the months of the charges", err)
 	}
-	from, to := fromMillis(first.Int64).In(zone), fromMillis(last.Int64).In(zone)
+	from, to := store.FromMillis(first.Int64).In(zone), store.FromMillis(last.Int64).In(zone)
 	for month := time.Date(to.Year(), to.Month(), 1, 0, 0, 0, 0, zone); ; month = month.AddDate(0, -1, 0) {
 		months = append(months, month.Format("2006-01"))
 		if !month.After(from) {

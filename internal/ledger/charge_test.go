@@ -15,7 +15,7 @@ import (
 )
 
 // addFor records a batch whose only columns are the client and the matter of a row.
-func (s *store) addFor(l *ledger.Ledger, id string, clients ...string) []ledger.Row {
+func (s *suite) addFor(l *ledger.Ledger, id string, clients ...string) []ledger.Row {
 	s.Helper()
 	ctx := s.Context()
 	created, err := l.CreateBatch(ctx, ledger.Batch{
@@ -38,7 +38,7 @@ func (s *store) addFor(l *ledger.Ledger, id string, clients ...string) []ledger.
 }
 
 // charges lists the charges of a month, or of all for "", and holds them to the entries.
-func (s *store) charges(l *ledger.Ledger, month string) []ledger.Charge {
+func (s *suite) charges(l *ledger.Ledger, month string) []ledger.Charge {
 	s.Helper()
 	all, err := l.Entries().Charges(s.Context(), month, time.UTC)
 	s.must(err)
@@ -63,7 +63,7 @@ func (s *store) charges(l *ledger.Ledger, month string) []ledger.Charge {
 // Charges are grouped by month, client and matter, whatever the spelling of the client,
 // and name the order.
 func TestCharges(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		if months, err := l.Entries().ChargeMonths(s.Context(), time.UTC); err != nil || len(months) > 0 {
 			s.Errorf("%q, %v", months, err)
 		}
@@ -94,7 +94,7 @@ func TestCharges(t *testing.T) {
 // A row of which one item was answered is uncertain, and its charge is listed with the two
 // fees, if they add up.
 func TestCharges_Uncertain(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
@@ -121,7 +121,7 @@ func TestCharges_Uncertain(t *testing.T) {
 // An order that turns out not to be placed is charged in its month, and taken back in the
 // month in which that was learned.
 func TestCharges_AdjustedInAnotherMonth(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.addFor(l, "a", "Quay")[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -157,7 +157,7 @@ func TestChargesAddUpToTheEntries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipping a long test in short mode")
 	}
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		batch := 0
 		rapid.Check(s.T, func(t *rapid.T) {
 			batch++
@@ -177,7 +177,7 @@ func TestChargesAddUpToTheEntries(t *testing.T) {
 }
 
 // stepOfCharges does something to a row.
-func (s *store) stepOfCharges(t *rapid.T, l *ledger.Ledger, id string, rows []ledger.Row) {
+func (s *suite) stepOfCharges(t *rapid.T, l *ledger.Ledger, id string, rows []ledger.Row) {
 	r := s.row(l, rapid.SampledFrom(rows).Draw(t, "row").ID)
 	switch step := rapid.SampledFrom([]string{"send", "answer", "decide", "wait"}).Draw(t, "step"); {
 	case step == "send" && r.Result == filing.Ready:

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -22,11 +24,11 @@ func (l Companies) RememberUser(ctx context.Context, ref string, u filing.User) 
 }
 
 func (db *database) remember(ctx context.Context, table, ref string, record any) error {
-	f, err := newFact(table, ref, record, toMillis(db.now()))
+	f, err := newFact(table, ref, record, store.ToMillis(db.Now()))
 	if err != nil {
 		return err
 	}
-	return wrap("save "+ref+" of "+table, db.submit(ctx, &transition{fact: f}))
+	return store.Wrap("save "+ref+" of "+table, db.submit(ctx, &transition{fact: f}))
 }
 
 func newFact(table, ref string, record any, at int64) (*fact, error) {
@@ -39,18 +41,18 @@ func newFact(table, ref string, record any, at int64) (*fact, error) {
 
 // Find returns the companies that were looked up before, by reference.
 func (l Companies) Find(ctx context.Context, refs []string) (map[string]filing.Company, error) {
-	return recall[filing.Company](ctx, l.dialect, l.read, "companies", "", refs)
+	return recall[filing.Company](ctx, l.Dialect, l.Read, "companies", "", refs)
 }
 
 // FindSince returns the companies that were looked up since a batch was created, by reference. Each
 // order is sent with one of them.
 func (l Companies) FindSince(ctx context.Context, batch string, refs []string) (map[string]filing.Company, error) {
-	return recall[filing.Company](ctx, l.dialect, l.read, "companies", batch, refs)
+	return recall[filing.Company](ctx, l.Dialect, l.Read, "companies", batch, refs)
 }
 
 // FindUsers returns the users that were looked up before, by reference.
 func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]filing.User, error) {
-	return recall[filing.User](ctx, l.dialect, l.read, "users", "", refs)
+	return recall[filing.User](ctx, l.Dialect, l.Read, "users", "", refs)
 }
 
 // CompanyNames finds the legal names of rows' companies, by row ID. It prefers the name in the
@@ -79,12 +81,18 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 }
 
 // recall reads the look-ups since the batch was created, or all look-ups if batch is empty.
-func recall[T any](ctx context.Context, d dialect, q querier, table, batch string, refs []string) (map[string]T,
+func recall[T any](
+	ctx context.Context,
+	d store.Dialect,
+	q store.Querier,
+	table, batch string,
+	refs []string,
+) (map[string]T,
 	error) {
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement has a limited number of arguments
-		in, args := among(d, some, batch)
-		found, err := list[struct {
+		in, args := store.Among(d, some, batch)
+		found, err := store.List[struct {
 			Ref    string
 			Record T
 		}](ctx, q, "find "+table, `SELECT ref, record FROM `+table+`

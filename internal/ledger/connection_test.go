@@ -19,7 +19,7 @@ import (
 // and does not stay out for as long as the process lives; an answer is recorded
 // once.
 func TestConnectionBreaksAtCommit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // there is no connection
 		}
@@ -62,19 +62,19 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 
 // proxy stands between a ledger and its server.
 type proxy struct {
-	*store
+	*suite
 	server string
 	armed  atomic.Bool
 }
 
 // newProxy starts a proxy that every later connection of the store goes through.
-func newProxy(s *store) *proxy {
+func newProxy(s *suite) *proxy {
 	u, err := url.Parse(s.config.DatabaseURL)
 	s.must(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
 	s.Cleanup(func() { listener.Close() })
-	p := &proxy{store: s, server: u.Host}
+	p := &proxy{suite: s, server: u.Host}
 	u.Host = listener.Addr().String()
 	s.config.DatabaseURL = u.String()
 	go func() {
@@ -134,7 +134,7 @@ func (p *proxy) carry(client net.Conn) {
 // Money that a person declares is entered once, also where the connection breaks
 // before the database's word on it.
 func TestConnectionBreaksAtADeposit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // there is no connection
 		}
@@ -160,7 +160,7 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 
 // A commit of this product waits for the disk, whatever the server's default is.
 func TestCommitsAreDurable(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // its file says so itself
 		}
@@ -171,7 +171,8 @@ func TestCommitsAreDurable(t *testing.T) {
 			q := u.Query()
 			q.Set("synchronous_commit", setting)
 			u.RawQuery = q.Encode()
-			if got, err := ledger.SynchronousCommit(s.Context(), u.String()); err != nil || got != want {
+			s.config.DatabaseURL = u.String()
+			if got, err := s.open().SynchronousCommit(s.Context()); err != nil || got != want {
 				s.Errorf("%s: %q, %v", setting, got, err)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -97,8 +99,8 @@ func (e *SecondError) say(who, does string) string {
 func person(name string) string { return cmp.Or(folded(name), name) }
 
 // linkMakers lists the other people through whose links an account signed in last.
-func linkMakers(ctx context.Context, q querier, name string) ([]string, error) {
-	a, err := find[Account](ctx, q, nil, "find who made the links of "+name,
+func linkMakers(ctx context.Context, q store.Querier, name string) ([]string, error) {
+	a, err := store.Find[Account](ctx, q, nil, "find who made the links of "+name,
 		`SELECT link_makers FROM accounts WHERE name = $1`, person(name))
 	return a.LinkMakers, err
 }
@@ -139,7 +141,7 @@ func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 			ON CONFLICT (object, person) DO UPDATE SET
 				part = CASE WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`,
 		from, to)
-	return wrap("copy who takes part in "+from, err)
+	return store.Wrap("copy who takes part in "+from, err)
 }
 
 func uploadObject(id string) string { return "upload " + id }
@@ -155,7 +157,7 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
 		`SELECT 'season ' || schedule || ' ' || company_list FROM schedule_runs WHERE batch = $1`} {
-		objects, err := list[string](ctx, tx, "read what batch "+batch+" was made from", query, batch)
+		objects, err := store.List[string](ctx, tx, "read what batch "+batch+" was made from", query, batch)
 		if err != nil {
 			return err
 		}
@@ -169,8 +171,14 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	if len(from) > 0 {
 		return nil
 	}
-	by, err := find[string](ctx, tx, nil, "read who made batch "+batch, `SELECT created_by FROM batches WHERE id = $1`,
-		batch)
+	by, err := store.Find[string](
+		ctx,
+		tx,
+		nil,
+		"read who made batch "+batch,
+		`SELECT created_by FROM batches WHERE id = $1`,
+		batch,
+	)
 	if err != nil {
 		return err
 	}
@@ -180,12 +188,12 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 // needsSecond reports whether a batch needs the approval of a person who does not contribute to it,
 // according to its current rows and the current policy. A batch that once needed such an approval
 // keeps needing it, also as a corrected draft.
-func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
+func (db *database) needsSecond(ctx context.Context, q store.Querier, batch string) (bool, error) {
 	p, err := db.policy(ctx, q)
 	if err != nil {
 		return false, err
 	}
-	b, err := find[struct{ Needed, Scheduled bool }](ctx, q, ErrNotFound, "read what batch "+batch+" needs",
+	b, err := store.Find[struct{ Needed, Scheduled bool }](ctx, q, ErrNotFound, "read what batch "+batch+" needs",
 		`SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.second = 1)
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END AS needed,
@@ -206,7 +214,7 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 // batchCost returns the cost of everything that a batch orders or has ordered, together with the
 // batch that it corrects and the other corrections of that batch. A row without a quote makes the
 // cost unknown.
-func (db *database) batchCost(ctx context.Context, q querier, batch string) (cost money.Cost, err error) {
+func (db *database) batchCost(ctx context.Context, q store.Querier, batch string) (cost money.Cost, err error) {
 	var unknown, certainty int
 	err = q.QueryRowContext(
 		ctx, `WITH RECURSIVE family (id, corrects) AS (
@@ -224,7 +232,7 @@ func (db *database) batchCost(ctx context.Context, q querier, batch string) (cos
 	if cost.Certainty = money.Certainty(certainty); unknown > 0 {
 		cost.Certainty = money.Unknown
 	}
-	return cost, wrap("sum up batch "+batch, err)
+	return cost, store.Wrap("sum up batch "+batch, err)
 }
 
 // ordering lists the results of rows that order something, or did.
@@ -232,14 +240,14 @@ const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'reject
 
 // mayApprove returns a *SecondError if a person may not approve a batch as its
 // second person.
-func (db *database) mayApprove(ctx context.Context, q querier, batch, by string) error {
+func (db *database) mayApprove(ctx context.Context, q store.Querier, batch, by string) error {
 	if atTerminal(ctx) {
 		if p, err := db.policy(ctx, q); err != nil || p.Terminal {
 			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
 		}
 	}
 	name := person(by)
-	a, err := find[Account](ctx, q, nil, "read the account of "+by,
+	a, err := store.Find[Account](ctx, q, nil, "read the account of "+by,
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name)
 	switch {
 	case err != nil:
@@ -247,7 +255,7 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	case !a.May(Approver):
 		return &SecondError{By: by}
 	}
-	contributors, err := list[struct {
+	contributors, err := store.List[struct {
 		Person string
 		Part   Part
 	}](ctx, q, "list the contributors of batch "+batch,
@@ -277,9 +285,9 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 
 // Barred returns the reason why a person may not approve a batch, or nil if the person may.
 func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
-	needed, err := l.needsSecond(ctx, l.read, batch)
+	needed, err := l.needsSecond(ctx, l.Read, batch)
 	if err == nil && needed {
-		err = l.mayApprove(ctx, l.read, batch, by)
+		err = l.mayApprove(ctx, l.Read, batch, by)
 	}
 	var why *SecondError
 	if errors.As(err, &why) {
@@ -299,7 +307,7 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 		if !a.May(Approver) {
 			continue
 		}
-		err := l.mayApprove(ctx, l.read, batch, a.Name)
+		err := l.mayApprove(ctx, l.Read, batch, a.Name)
 		switch {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
@@ -314,7 +322,7 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 // NeedsSecond reports whether a batch needs the approval of a second person if it is submitted
 // under the context.
 func (l Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) {
-	return l.needsSecond(ctx, l.read, batch)
+	return l.needsSecond(ctx, l.Read, batch)
 }
 
 // waitsAgain marks rows of an open batch that a person has just made ready again, until release
@@ -336,7 +344,7 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, appro
 		ctx, `UPDATE rows
 			SET blocked_on = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
 			WHERE batch = $1 AND blocked_on = '`+waitsAgain+`'`, batch, waits, message)
-	return wrap("release the rows of batch "+batch, err)
+	return store.Wrap("release the rows of batch "+batch, err)
 }
 
 // reapprove returns the block and the message of rows of an open batch that a person has made ready

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -72,7 +74,7 @@ type control struct {
 }
 
 var (
-	controlColumns = (&control{}).fields().names("")
+	controlColumns = (&control{}).fields().Names("")
 	setControl     = `UPDATE control SET (` + controlColumns + `) = (` + placeholders(len((&control{}).fields())) + `)
 		WHERE id = 1`
 )
@@ -88,59 +90,62 @@ func placeholders(n int) string {
 
 // fields returns the columns of the control row that every change reads and
 // writes.
-func (c *control) fields() record {
-	return record{
-		textAt("mode", &c.mode),
-		flagAt("declared", &c.declared),
-		numberAt("deposits", &c.deposits),
-		numberAt("adjustments", &c.adjustments),
-		numberAt("posted", &c.posted),
-		numberAt("reserved", &c.reserved),
-		textAt("paused", &c.halt),
-		textAt("paused_note", &c.haltNote),
-		numberAt("paused_at", &c.haltedAt),
-		numberAt("probe_at", &c.probeAt),
-		numberAt("probe_row", &c.probeRow),
-		numberAt("probe_wait", &c.probeWait),
-		numberAt("hold_until", &c.holdUntil),
-		numberAt("hold_wait", &c.holdWait),
-		numberAt("commits", &c.commits),
-		textAt("lineage", &c.lineage),
-		numberAt("restored_at", &c.restoredAt),
-		textAt("restored_note", &c.restoredNote),
-		numberAt("restored_from", &c.restoredFrom),
-		textAt("server_started", &c.serverStarted),
-		numberAt("settling_until", &c.restartWaitUntil),
-		numberAt("changed_at", &c.changedAt),
-		numberAt("clock_base", &c.clockBase),
+func (c *control) fields() store.Record {
+	return store.Record{
+		store.TextAt("mode", &c.mode),
+		store.FlagAt("declared", &c.declared),
+		store.NumberAt("deposits", &c.deposits),
+		store.NumberAt("adjustments", &c.adjustments),
+		store.NumberAt("posted", &c.posted),
+		store.NumberAt("reserved", &c.reserved),
+		store.TextAt("paused", &c.halt),
+		store.TextAt("paused_note", &c.haltNote),
+		store.NumberAt("paused_at", &c.haltedAt),
+		store.NumberAt("probe_at", &c.probeAt),
+		store.NumberAt("probe_row", &c.probeRow),
+		store.NumberAt("probe_wait", &c.probeWait),
+		store.NumberAt("hold_until", &c.holdUntil),
+		store.NumberAt("hold_wait", &c.holdWait),
+		store.NumberAt("commits", &c.commits),
+		store.TextAt("lineage", &c.lineage),
+		store.NumberAt("restored_at", &c.restoredAt),
+		store.TextAt("restored_note", &c.restoredNote),
+		store.NumberAt("restored_from", &c.restoredFrom),
+		store.TextAt("server_started", &c.serverStarted),
+		store.NumberAt("settling_until", &c.restartWaitUntil),
+		store.NumberAt("changed_at", &c.changedAt),
+		store.NumberAt("clock_base", &c.clockBase),
 	}
 }
 
 // readControl reads the control row with the database's time. Within a transaction it locks the row
 // and reads the time after the wait for the lock.
-func (db *database) readControl(ctx context.Context, q querier) (*control, error) {
+func (db *database) readControl(ctx context.Context, q store.Querier) (*control, error) {
 	lock, queryRow := "", q.QueryRowContext
 	if tx, ok := q.(*sql.Tx); ok {
-		lock = db.dialect.forUpdate
+		lock = db.Dialect.ForUpdate
 		queryRow = func(ctx context.Context, query string, args ...any) *sql.Row {
-			return db.queryRow(ctx, tx, query, args...)
+			return db.QueryRowPrepared(ctx, tx, query, args...)
 		}
 	}
 	var c control
-	into := c.fields().targets(&c.schema, &c.writtenBy, &c.now, &c.server)
-	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
+	into := c.fields().Targets(&c.schema, &c.writtenBy, &c.now, &c.server)
+	err := queryRow(ctx, `SELECT c.*, `+db.Clock.Column()+`, `+db.Dialect.Server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by
 			FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
-	c.now = db.clock.at(c.now, c.clockBase)
-	db.clock.set(c.now)
+	c.now = db.Clock.At(c.now, c.clockBase)
+	db.Clock.Set(c.now)
 	return &c, nil
 }
 
 func (db *database) writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	return wrap("write the ledger's control row", db.execOne(ctx, tx, setControl, c.fields().appendValues(nil)...))
+	return store.Wrap(
+		"write the ledger's control row",
+		db.ExecPrepared(ctx, tx, setControl, c.fields().AppendValues(nil)...),
+	)
 }
 
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }
@@ -168,11 +173,11 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	case c.halt == filing.HaltKey:
 		return Halted{Reason: filing.HaltKey, Note: c.haltNote}, true
 	case c.restartWaitUntil > max(now, c.holdUntil):
-		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.restartWaitUntil)}, true
+		return Halted{Reason: filing.HaltRate, Until: store.FromMillis(c.restartWaitUntil)}, true
 	case c.holdUntil > now:
-		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.holdUntil)}, true
+		return Halted{Reason: filing.HaltRate, Until: store.FromMillis(c.holdUntil)}, true
 	case c.halt == filing.HaltFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
-		return Halted{Reason: filing.HaltFunds, Note: c.haltNote, Until: fromMillis(c.probeAt)}, true
+		return Halted{Reason: filing.HaltFunds, Note: c.haltNote, Until: store.FromMillis(c.probeAt)}, true
 	}
 	return Halted{}, false
 }
@@ -233,25 +238,25 @@ type Halted struct {
 
 // Halt returns the halt of the whole fleet, or the zero value if it is not halted.
 func (l Fleet) Halt(ctx context.Context) (Halted, error) {
-	c, err := l.readControl(ctx, l.read)
+	c, err := l.readControl(ctx, l.Read)
 	if err != nil {
 		return Halted{}, err
 	}
 	l.restoreDetector.observe(c.lineage, c.commits)
 	now := c.now
 	switch {
-	case c.schema > l.schema:
-		return l.outdated(c), nil
+	case l.RefuseNewer(c.schema, c.writtenBy) != nil:
+		return outdated(l.RefuseNewer(c.schema, c.writtenBy)), nil
 	case c.restoredAt != 0:
 		return c.restored(), nil
 	case c.halt != filing.NoHalt:
-		h := Halted{Reason: c.halt, Note: c.haltNote, Since: fromMillis(c.haltedAt)}
+		h := Halted{Reason: c.halt, Note: c.haltNote, Since: store.FromMillis(c.haltedAt)}
 		if c.halt == filing.HaltFunds {
-			h.Until = fromMillis(c.probeAt)
+			h.Until = store.FromMillis(c.probeAt)
 		}
 		return h, nil
 	case max(c.holdUntil, c.restartWaitUntil) > now:
-		return Halted{Reason: filing.HaltRate, Until: fromMillis(max(c.holdUntil, c.restartWaitUntil))}, nil
+		return Halted{Reason: filing.HaltRate, Until: store.FromMillis(max(c.holdUntil, c.restartWaitUntil))}, nil
 	}
 	return Halted{}, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // databaseNow reads the clock that counts: the server's, or the machine's.
-func (s *store) databaseNow() time.Time {
+func (s *suite) databaseNow() time.Time {
 	s.Helper()
 	if s.config.DatabaseURL == "" {
 		return time.Now()
@@ -33,7 +33,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 
 type clockCase struct{ owner, observer time.Duration }
 
-func (c clockCase) test(s *store) {
+func (c clockCase) test(s *suite) {
 	ctx := s.Context()
 	open := func(off time.Duration) *ledger.Ledger {
 		s.config.Now = func() time.Time { return time.Now().Add(off) }
@@ -111,7 +111,7 @@ func (c clockCase) test(s *store) {
 // first process after that sets it by the machine's, and what was to come is as
 // far off as before.
 func TestClockThatWasSet(t *testing.T) {
-	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	s := &suite{T: t, config: ledger.Config{Dir: t.TempDir()}}
 	ctx := t.Context()
 	open := func(off time.Duration) *ledger.Ledger {
 		s.config.Now = func() time.Time { return time.Now().Add(off) }
@@ -154,7 +154,7 @@ func TestClockThatWasSet(t *testing.T) {
 
 // The time of a change is that of its turn, not of the moment it began to wait.
 func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // its processes take turns before they ask for the time
 		}
@@ -195,7 +195,7 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 // A service that names a very long wait is obeyed for the longest that anybody
 // waits.
 func TestLongestHold(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
 		s.must(l.Fleet().RecordBusy(s.Context(), 5*time.Hour))
 		if h, err := other.Fleet().Halt(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -145,7 +147,7 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 
 // corrections reads the rows of a batch of corrections together with the rows that they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
-	return list[correction](ctx, tx, "read the corrections of batch "+original,
+	return store.List[correction](ctx, tx, "read the corrections of batch "+original,
 		`SELECT n.id, n.number, n.result, n.repeats, n.corrects AS "of",
 				CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END AS same,
 				COALESCE(o.id, 0) AS was, COALESCE(o.own_batch, '') AS was_in, COALESCE(o.result, '') AS was_result,
@@ -162,7 +164,7 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 
 // finishOriginal finishes a row that another one replaces, and the rows that it replaced itself.
 func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
-	now := toMillis(db.now())
+	now := store.ToMillis(db.Now())
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE rows SET result = 'skipped', blocked_on = '', due = 0, corrected_by = $2, updated_at = $3
 			WHERE id = $1`,
@@ -190,7 +192,7 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 		`INSERT INTO rows (batch, number, cells, result, corrected_by, updated_at)
 			SELECT $2, (SELECT COALESCE(MAX(number), 1) + 1 FROM rows WHERE batch = $2), r.cells, 'skipped', r.id, $3
 			FROM rows r
-			WHERE r.id = $1`, c.ID, original, toMillis(db.now()))
+			WHERE r.id = $1`, c.ID, original, store.ToMillis(db.Now()))
 	return err
 }
 
@@ -226,7 +228,7 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 // withCorrections calls do for a batch and for the batches of corrections whose rows its results
 // show. An action of a person on a batch thereby applies to all rows that they see in it.
 func (db *database) withCorrections(ctx context.Context, tx *sql.Tx, batch string, do func(batch string) error) error {
-	all, err := list[string](ctx, tx, "list the corrections of batch "+batch, selectWithCorrections, batch)
+	all, err := store.List[string](ctx, tx, "list the corrections of batch "+batch, selectWithCorrections, batch)
 	if err != nil {
 		return err
 	}

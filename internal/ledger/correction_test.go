@@ -35,7 +35,7 @@ func filed(number int, company string) ledger.Row {
 	return r
 }
 
-func (s *store) numbers(l *ledger.Ledger, batch string) map[int]filing.Result {
+func (s *suite) numbers(l *ledger.Ledger, batch string) map[int]filing.Result {
 	s.Helper()
 	all := make(map[int]filing.Result)
 	for r, err := range l.Rows(s.Context(), batch) {
@@ -48,7 +48,7 @@ func (s *store) numbers(l *ledger.Ledger, batch string) map[int]filing.Result {
 	return all
 }
 
-func (s *store) wantRows(l *ledger.Ledger, batch string, want map[int]filing.Result) {
+func (s *suite) wantRows(l *ledger.Ledger, batch string, want map[int]filing.Result) {
 	s.Helper()
 	if got := s.numbers(l, batch); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.Errorf("batch %s is %v, want %v", batch, got, want)
@@ -56,7 +56,7 @@ func (s *store) wantRows(l *ledger.Ledger, batch string, want map[int]filing.Res
 }
 
 // resultsOf are the rows of a batch as its results show them, by their numbers.
-func (s *store) resultsOf(l *ledger.Ledger, batch string) map[int]ledger.Row {
+func (s *suite) resultsOf(l *ledger.Ledger, batch string) map[int]ledger.Row {
 	s.Helper()
 	all := make(map[int]ledger.Row)
 	for r, err := range l.Results(s.Context(), batch) {
@@ -69,7 +69,7 @@ func (s *store) resultsOf(l *ledger.Ledger, batch string) map[int]ledger.Row {
 	return all
 }
 
-func (s *store) wantResults(l *ledger.Ledger, batch string, want map[int]filing.Result) {
+func (s *suite) wantResults(l *ledger.Ledger, batch string, want map[int]filing.Result) {
 	s.Helper()
 	got := make(map[int]filing.Result)
 	counts := make(ledger.Counts)
@@ -87,7 +87,7 @@ func (s *store) wantResults(l *ledger.Ledger, batch string, want map[int]filing.
 }
 
 // correct creates a batch that corrects another one.
-func (s *store) correct(l *ledger.Ledger, id, of string, rows ...ledger.Row) {
+func (s *suite) correct(l *ledger.Ledger, id, of string, rows ...ledger.Row) {
 	s.Helper()
 	_, err := l.CreateBatch(s.Context(), ledger.Batch{
 		ID:       id,
@@ -103,7 +103,7 @@ func (s *store) correct(l *ledger.Ledger, id, of string, rows ...ledger.Row) {
 // A corrected row is a row of its own batch. With the approval and not before, the results
 // of the corrected batch show it; what was placed stays placed, and added rows are added.
 func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid),
 			fix(5, 0, "comp_z", filing.Invalid))
@@ -160,7 +160,7 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 
 // A correction of a correction leads to the last one, from each batch.
 func TestCorrection_OfACorrection(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid), filed(3, "comp_3"))
 		s.correct(l, "first", "whole", fix(2, 2, "comp_y", filing.Invalid), fix(3, 0, "comp_4", filing.Ready))
@@ -200,7 +200,7 @@ func TestCorrection_OfACorrection(t *testing.T) {
 
 // A row that may have been ordered is not replaced.
 func TestCorrection_LeavesWhatMayBeOrdered(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"))
 		rows := s.rows(l, "whole")
@@ -217,7 +217,7 @@ func TestCorrection_LeavesWhatMayBeOrdered(t *testing.T) {
 // A person who marks a row as not placed may be wrong, and a part of a row may be bought: such a
 // row stays, so that it and its correction are never both sent, and what was spent is shown.
 func TestCorrection_LeavesWhatWasSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		both := filed(3, "comp_3")
 		both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
@@ -251,7 +251,7 @@ func TestCorrection_LeavesWhatWasSent(t *testing.T) {
 // Corrections take the place of rows once. A second request for their approval is refused: the
 // rows would be corrected by themselves, and never be sent.
 func TestCorrection_IsAppliedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready), fix(3, 0, "comp_3", filing.Ready))
@@ -269,7 +269,7 @@ func TestCorrection_IsAppliedOnce(t *testing.T) {
 // A correction follows the batch that it corrects: it is paused, and needs a second person, if
 // that does, and replaces nothing of it that may have been sent before a restore.
 func TestCorrection_FollowsItsOriginal(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
 		s.must(l.PauseBatch(ctx, "whole"))
@@ -292,7 +292,7 @@ func TestCorrection_FollowsItsOriginal(t *testing.T) {
 // A correction that is canceled before it is approved changes nothing; one that is canceled
 // afterwards shows.
 func TestCorrection_Canceled(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
 		s.correct(l, "no", "whole", fix(2, 2, "comp_2", filing.Ready))
@@ -311,7 +311,7 @@ func TestCorrection_Canceled(t *testing.T) {
 
 // The rows of a correction that is approved after its original was canceled are sent.
 func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid), filed(3, "comp_3"))
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready))
@@ -330,7 +330,7 @@ func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
 // An answer that comes after its row was marked as not placed, and a correction was left out, is
 // recorded, also by a process that has seen a restore: the results show the order that exists.
 func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"))
 		place.Keep()
@@ -357,7 +357,7 @@ func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
 // A number that was entered again stays sealed in its row, and that of the corrected row is
 // deleted.
 func TestCorrection_KeepsItsSecret(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		ein := func(number int, company string) ledger.Row {
 			r := filed(number, company)
@@ -380,7 +380,7 @@ func TestCorrection_KeepsItsSecret(t *testing.T) {
 
 // A batch that was canceled before it began stays canceled.
 func TestCanceledBeforeItBegan(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		batch := ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport}
 		begin := func() bool {
@@ -419,7 +419,7 @@ func TestCanceledBeforeItBegan(t *testing.T) {
 
 // One database belongs to one organization and one mode.
 func TestALedgerBelongsToOneOrganization(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		harbor := ledger.Organization{Name: "Harbor", CreatedAt: "2024-01-01T00:00:00Z", Domain: "harbor.example"}
 		tern := ledger.Organization{Name: "Tern", CreatedAt: "2025-01-01T00:00:00Z", Domain: "tern.example"}
@@ -454,7 +454,7 @@ func TestALedgerBelongsToOneOrganization(t *testing.T) {
 // What was sent keeps a corrected row from taking its place, and is not sent again as it was: if
 // no order comes of it, it is canceled.
 func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"), filed(5, "comp_5"))
 		rows := s.rows(l, "whole")
@@ -488,7 +488,7 @@ func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
 // A row that a correction leaves out is not sent any more, nor one that it makes a repeat of
 // another one. A repeat that was there before stays as it is.
 func TestCorrection_LeavesOutRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"), filed(5, "comp_2"),
 			filed(6, "comp_6"))
@@ -514,7 +514,7 @@ func TestCorrection_LeavesOutRows(t *testing.T) {
 
 // A row that was corrected after it was sent is not released with the other rows of its batch.
 func TestCorrection_OfAHeldRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"))
 		row := s.rows(l, "whole")[0]
@@ -534,7 +534,7 @@ func TestCorrection_OfAHeldRow(t *testing.T) {
 // A row that repeats a corrected row is left out with it: it would be skipped for an order that
 // is never sent. A repeat of another row is skipped.
 func TestCorrection_LeavesOutARepeat(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), filed(4, "comp_4"),
 			fix(5, 0, "comp_x", filing.Invalid))
@@ -554,7 +554,7 @@ func TestCorrection_LeavesOutARepeat(t *testing.T) {
 
 // A row that repeats a canceled row is left out with it.
 func TestCorrection_RepeatsACanceledRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
 		_, err := l.CancelBatch(s.Context(), "whole")
@@ -569,7 +569,7 @@ func TestCorrection_RepeatsACanceledRow(t *testing.T) {
 
 // Two years of one company in one file are both intended, also if one of them was corrected.
 func TestCorrection_OfAnotherYear(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		s.add(l, "whole", filed(2, "comp_1"), fix(3, 0, "comp_1", filing.Invalid))
 		next := fix(2, 3, "comp_1", filing.Ready)

@@ -17,12 +17,12 @@ import (
 // that cost, by a second person if it needs one; what is rejected is canceled, and nothing
 // else is.
 func TestCostApprovalsInAnyOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, n := s.open(), 0
 		s.approvers(l, "ana", "ben", "cat")
 		s.property(40, 4, 40, func(t *rapid.T) {
 			n++
-			w := &costWorld{store: s, l: l, batch: fmt.Sprint("b", n), canceled: make(map[int64]bool),
+			w := &costWorld{suite: s, l: l, batch: fmt.Sprint("b", n), canceled: make(map[int64]bool),
 				cost: make(map[int64]money.Cents)}
 			s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
 			for _, r := range s.quoted(l, w.batch, cost, cost, cost) {
@@ -47,7 +47,7 @@ func TestCostApprovalsInAnyOrder(t *testing.T) {
 
 // costWorld is a batch whose rows get dearer, and what is true of it.
 type costWorld struct {
-	*store
+	*suite
 	l        *ledger.Ledger
 	batch    string
 	rows     []int64

@@ -1,13 +1,11 @@
 package ledger
 
 import (
-	"database/sql"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -15,31 +13,9 @@ import (
 // database is one database and this process's membership in it. The types over it share its
 // connections, its write lock, its clock and its keys.
 type database struct {
-	dir     string
-	dialect dialect
-	// write has one connection with SQLite, so that writers queue instead of colliding.
-	write *sql.DB
-	read  *sql.DB
-	// writeLock is the lock of the processes over one SQLite file. It is nil with PostgreSQL.
-	writeLock *writeLock
-	clock     *clock
-	// now returns the database's time.
-	now     func() time.Time
-	lease   time.Duration
-	timeout time.Duration
-	// schema is the highest migration that this program knows.
-	schema          int64
+	*store.DB
+	lease           time.Duration
 	restoreDetector restoreDetector
-
-	following sync.Mutex
-	// file is the SQLite file at the ledger's path.
-	file os.FileInfo
-	// reopening reports whether connections may have another file open.
-	reopening bool
-
-	// committedTo is the SQLite file of the last change that this process made or
-	// found when it started. The write lock guards it.
-	committedTo os.FileInfo
 
 	repeatAgents bool
 	tolerance    money.Cents
@@ -49,7 +25,6 @@ type database struct {
 	// certainty is the certainty of the balance.
 	certainty derived[money.Certainty]
 
-	statements  statements
 	transitions chan *transition
 	stop        chan struct{}
 	// committed is closed after the last group.
@@ -57,12 +32,9 @@ type database struct {
 	stopped   sync.WaitGroup
 	closing   sync.Once
 
-	sealing sealing
-
 	onAct atomic.Pointer[func(AuditEvent)]
 
-	owner     Process
-	ownerLock *flock.Flock
+	owner Process
 	// renewing guards the state of the process and whether it places orders.
 	renewing sync.Mutex
 	// leasedUntil is the end of the lease as the machine's uptime, in nanoseconds.

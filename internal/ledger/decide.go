@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -47,9 +49,9 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	g.recordAttempt(s, *a, owner, o)
 	if current {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
-		s.due, s.owner = toMillis(o.Due), ""
+		s.due, s.owner = store.ToMillis(o.Due), ""
 		if o.Answer.Kind.Lost() { // the service may work on it for as long as a request lasts
-			s.due = max(s.due, s.since+g.db.timeout.Milliseconds())
+			s.due = max(s.due, s.since+g.db.owner.Timeout.Milliseconds())
 		}
 	}
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
@@ -64,7 +66,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if state.Contradicted {
 		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
 			"), but the row was marked as placed: check the dashboard, then resolve it"
-		g.unreport = append(g.unreport, record{number("row", s.id)})
+		g.unreport = append(g.unreport, store.Record{store.Number("row", s.id)})
 	}
 	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
@@ -223,11 +225,11 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 			continue // the item is not the row's, so no event may give it an ID
 		}
 		if i.OrderID != "" && before.Kind != "" { // an item without an ID may be recorded
-			g.named = append(g.named, record{
-				number("row", s.id),
-				text("product", i.Product),
-				text("order_id", i.OrderID),
-				text("type", i.OrderType),
+			g.named = append(g.named, store.Record{
+				store.Number("row", s.id),
+				store.Text("product", i.Product),
+				store.Text("order_id", i.OrderID),
+				store.Text("type", i.OrderType),
 			})
 		}
 		g.addItems(s, []Item{i})
@@ -236,30 +238,30 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 
 // removeItem removes the item of a purchase that the row does not have.
 func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
-	g.removed = append(g.removed, record{
-		number("row", s.id),
-		text("product", p.Product),
-		text("order_id", p.OrderID),
+	g.removed = append(g.removed, store.Record{
+		store.Number("row", s.id),
+		store.Text("product", p.Product),
+		store.Text("order_id", p.OrderID),
 	})
 }
 
 // recordAttempt records how an attempt ended.
 func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string, o *Outcome) {
-	g.ended = append(g.ended, record{
-		number("row", s.id),
-		number("try", a.Try),
-		text("owner", owner),
-		number("started", s.since),
-		number("ended", g.now),
-		text("outcome", a.Kind),
-		number("status", o.Answer.Status),
-		text("message", o.Answer.Message),
-		text("detail", o.Answer.Detail),
-		text("products", filing.JoinProducts(a.Products, ",")),
-		flag("creates", a.Creates),
-		flag("repeatable", a.Repeatable),
-		text("purchases", madeText(a.Purchases)),
-		flag("ordered", a.Ordered),
+	g.ended = append(g.ended, store.Record{
+		store.Number("row", s.id),
+		store.Number("try", a.Try),
+		store.Text("owner", owner),
+		store.Number("started", s.since),
+		store.Number("ended", g.now),
+		store.Text("outcome", a.Kind),
+		store.Number("status", o.Answer.Status),
+		store.Text("message", o.Answer.Message),
+		store.Text("detail", o.Answer.Detail),
+		store.Text("products", filing.JoinProducts(a.Products, ",")),
+		store.Flag("creates", a.Creates),
+		store.Flag("repeatable", a.Repeatable),
+		store.Text("purchases", madeText(a.Purchases)),
+		store.Flag("ordered", a.Ordered),
 	})
 }
 
@@ -291,14 +293,14 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 	}
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
-			g.decided = append(g.decided, record{
-				number("row", s.id),
-				number("try", a.Try),
-				text("decision", a.Decision),
-				text("over", a.DecidedOver),
-				text("purchases", madeText(a.Purchases)),
-				text("products", filing.JoinProducts(a.Products, ",")),
-				flag("creates", a.Creates),
+			g.decided = append(g.decided, store.Record{
+				store.Number("row", s.id),
+				store.Number("try", a.Try),
+				store.Text("decision", a.Decision),
+				store.Text("over", a.DecidedOver),
+				store.Text("purchases", madeText(a.Purchases)),
+				store.Text("products", filing.JoinProducts(a.Products, ",")),
+				store.Flag("creates", a.Creates),
 			})
 		}
 	}
@@ -450,17 +452,17 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 		g.covers[c.Cover] = append(g.covers[c.Cover], p)
 	}
 	s.claims = append(s.claims, p)
-	g.claims = append(g.claims, claimed{p, record{
-		text("key", c.Key),
-		number("row", s.id),
-		text("product", c.Product),
-		text("cover", c.Cover),
-		number("year", c.Year),
-		text("why", c.Why),
-		number("at", g.now),
-		flagAt("bought", &p.bought),
-		numberAt("twin", &p.twin),
-		flagAt("beside", &p.beside),
+	g.claims = append(g.claims, claimed{p, store.Record{
+		store.Text("key", c.Key),
+		store.Number("row", s.id),
+		store.Text("product", c.Product),
+		store.Text("cover", c.Cover),
+		store.Number("year", c.Year),
+		store.Text("why", c.Why),
+		store.Number("at", g.now),
+		store.FlagAt("bought", &p.bought),
+		store.NumberAt("twin", &p.twin),
+		store.FlagAt("beside", &p.beside),
 	}})
 	return p
 }
@@ -468,7 +470,7 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 // free releases a key of the row.
 func (g *groupWriter) free(s *rowState, p *purchase) {
 	p.freed = true
-	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
+	g.freed = append(g.freed, store.Record{store.Text("key", p.key), store.Number("row", s.id)})
 	g.purchases[p.key] = slices.DeleteFunc(g.purchases[p.key], func(q *purchase) bool { return q == p })
 	g.untwin(p)
 }
@@ -627,12 +629,12 @@ func madeText(made []filing.Purchase) string {
 
 func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, note string) {
 	if amount != 0 {
-		g.entries = append(g.entries, record{
-			number("at", g.now),
-			text("kind", kind),
-			number("amount", amount),
-			number("row", row),
-			text("note", note),
+		g.entries = append(g.entries, store.Record{
+			store.Number("at", g.now),
+			store.Text("kind", kind),
+			store.Number("amount", amount),
+			store.Number("row", row),
+			store.Text("note", note),
 		})
 	}
 }
@@ -665,7 +667,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		}
 		s.blockedOn = blockedOnKey + string(a.Wait)
 	}
-	s.message, s.due = a.Message, toMillis(a.Due)
+	s.message, s.due = a.Message, store.ToMillis(a.Due)
 	switch {
 	case a.Next != filing.Ready && s.uncertain:
 		// It cannot be sent again, and it is not known whether it was bought.
@@ -716,8 +718,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 			return Begun{Lost: true}, nil // already bought by the row: the order is from an older read
 		}
 	}
-	if g.c.schema > g.db.schema {
-		return Begun{Halted: g.db.outdated(g.c)}, nil
+	if err := g.db.RefuseNewer(g.c.schema, g.c.writtenBy); err != nil {
+		return Begun{Halted: outdated(err)}, nil
 	}
 	if h, halted := g.c.halted(in.Row, g.now); halted {
 		return Begun{Halted: h}, nil

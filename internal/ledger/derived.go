@@ -38,7 +38,7 @@ func (c *control) version() string {
 // Version identifies the current state of the ledger. A value that was computed from its rows is
 // valid as long as the version stays the same.
 func (l Fleet) Version(ctx context.Context) (string, error) {
-	c, err := l.readControl(ctx, l.read)
+	c, err := l.readControl(ctx, l.Read)
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Dismissed begins the message of a row that someone dismissed.
@@ -17,14 +19,14 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 		dismissed := 0
 		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
 			// The reason of an invalid row is in its faults.
-			n, err := affected(tx.ExecContext(ctx,
+			n, err := store.Affected(tx.ExecContext(ctx,
 				`UPDATE rows
 					SET message = CASE WHEN message = '' THEN CAST($3 AS TEXT)
 							ELSE CAST($3 AS TEXT) || ': ' || message END,
 						result = 'skipped', blocked_on = '', due = 0, updated_at = $2
 					WHERE batch = $1 AND result IN ('invalid', 'rejected') AND uncertain = 0
 					AND EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.open = 1)`,
-				batch, toMillis(l.now()), Dismissed+by))
+				batch, store.ToMillis(l.Now()), Dismissed+by))
 			if err != nil {
 				return err
 			}
@@ -39,14 +41,21 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 		}
 		return err
 	})
-	return wrap("dismiss rows of batch "+batch, err)
+	return store.Wrap("dismiss rows of batch "+batch, err)
 }
 
 // FindPendingCorrection finds the newest batch with an unapproved correction of a row. The row
 // number 0 stands for any row of the batch. It returns an empty string if there is none.
 func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
-	return find[string](ctx, l.read, nil, fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch),
-		selectPendingCorrection, of.Batch, of.Number)
+	return store.Find[string](
+		ctx,
+		l.Read,
+		nil,
+		fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch),
+		selectPendingCorrection,
+		of.Batch,
+		of.Number,
+	)
 }
 
 // selectPendingCorrection has a CROSS JOIN because SQLite keeps its order. Otherwise SQLite would
@@ -59,7 +68,7 @@ const selectPendingCorrection = `SELECT b.id FROM batches b CROSS JOIN rows r
 // FindWaitingCorrection finds the batch that corrects rows of another one and waits
 // for approval.
 func (l *Ledger) FindWaitingCorrection(ctx context.Context, of string) (batch string, ok bool, err error) {
-	batch, err = find[string](ctx, l.read, nil, "find the corrections of batch "+of,
+	batch, err = store.Find[string](ctx, l.Read, nil, "find the corrections of batch "+of,
 		`SELECT id FROM batches WHERE corrects = $1 AND open = 1 AND approval = 'wanted' AND canceled = 0
 			ORDER BY created_at LIMIT 1`, of)
 	return batch, batch != "", err

@@ -13,7 +13,7 @@ import (
 // Dismissed rows are skipped with their reason, and need no action; a correction
 // that is made already still takes the place of one, and each row finds the other.
 func TestDismissedRows(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid))
 		s.place(l, s.rows(l, "whole")[0])
 		if err := l.DismissRows(ctx, "whole", "Paula", 1); !errors.Is(err, ledger.ErrStale) {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -37,7 +39,7 @@ func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, err
 }
 
 func (l Documents) documents(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
-	return stream[Document](ctx, l.read, "list documents",
+	return store.Stream[Document](ctx, l.Read, "list documents",
 		`SELECT d.id, d.type, d.order_id, r.id AS "row", r.batch, r.number, i.product, d.created_at AS at, d.event
 			FROM `+from+` r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
 			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)

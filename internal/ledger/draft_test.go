@@ -14,7 +14,7 @@ import (
 )
 
 // edited changes a draft, as a person does on the page.
-func (s *store) edited(l *ledger.Ledger, id, by, edits string) ledger.Upload {
+func (s *suite) edited(l *ledger.Ledger, id, by, edits string) ledger.Upload {
 	s.Helper()
 	u, err := l.Uploads().Edit(s.by(by), id, func(ledger.Upload) ([]byte, string, error) {
 		return []byte(edits), "1 cell", nil
@@ -24,7 +24,7 @@ func (s *store) edited(l *ledger.Ledger, id, by, edits string) ledger.Upload {
 }
 
 // preparedAgain prepares the present version of a draft as another batch.
-func (s *store) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) ledger.Upload {
+func (s *suite) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) ledger.Upload {
 	s.Helper()
 	s.imported(l, batch, u.CreatedBy)
 	s.must(l.Uploads().SetPrepared(s.Context(), u.ID, u.Version, batch, []byte("{}")))
@@ -36,7 +36,7 @@ func (s *store) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) l
 // What was sent back needs the approval that it waited for, also where it is another
 // batch by then because it was corrected, and whatever the policy is by then.
 func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		u := s.prepared(l, "first")
@@ -60,7 +60,7 @@ func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
 // A batch that two drafts share and one of them drops is not recorded as the other's:
 // that one has none, and is prepared again.
 func TestAPreparedBatchThatIsGone(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		one := s.prepared(l, "shared")
 		other, err := l.Uploads().Add(ctx, ledger.Upload{File: "same.csv", CreatedBy: "bob"}, strings.NewReader("a"))
 		s.must(err)
@@ -88,7 +88,7 @@ func TestAPreparedBatchThatIsGone(t *testing.T) {
 // An edit makes a new version without what was prepared of the old one, names who made
 // it, and seals it. One that fails, and one of a submitted sheet, change nothing.
 func TestEditMakesANewVersion(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		u := s.prepared(l, "a")
 		was := s.edited(l, u.ID, "bob", "987-65-4321")
 		if was.Version != u.Version+1 || was.Batch != "a" || len(was.Edits) != 0 {
@@ -128,7 +128,7 @@ func TestEditMakesANewVersion(t *testing.T) {
 
 // Who edits a draft takes part in what is submitted of it.
 func TestEditTakesPart(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		u := s.prepared(l, "a")
@@ -149,7 +149,7 @@ func TestEditTakesPart(t *testing.T) {
 // People who edit different cells of a draft at the same time lose nothing: each edit
 // is made on what the ones before it left, and no version is given twice.
 func TestEditsAtTheSameTimeAreMergedByCell(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		const people, cells = 6, 5
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		u := s.prepared(ledgers[0], "a")
@@ -201,7 +201,7 @@ func setCell(cell, value string) func(ledger.Upload) ([]byte, string, error) {
 	}
 }
 
-func cellsOf(s *store, edits []byte) map[string]string {
+func cellsOf(s *suite, edits []byte) map[string]string {
 	s.Helper()
 	cells := make(map[string]string)
 	if len(edits) > 0 {
@@ -212,7 +212,7 @@ func cellsOf(s *store, edits []byte) map[string]string {
 
 // The edits of a draft are bounded.
 func TestEditsAreBounded(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		const limit = 1000
 		l, ctx := s.open(), s.Context()
 		l.LimitEdits(limit)

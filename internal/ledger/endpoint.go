@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Endpoint is an address at which the filing service's events arrive. Its signing secret is sealed
@@ -18,42 +20,42 @@ type Endpoint struct {
 
 // Set records an endpoint and seals its secret.
 func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
-	sealed, err := l.sealText("endpoint|"+e.ID, []byte(secret))
+	sealed, err := l.SealText("endpoint|"+e.ID, []byte(secret))
 	if err != nil {
 		return err
 	}
 	at := e.CreatedAt
 	if at.IsZero() {
-		at = l.now()
+		at = l.Now()
 	}
-	_, err = l.exclusively(
+	_, err = l.Exec(
 		ctx, `INSERT INTO endpoints (id, url, sealed, created_at)
 			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
 				created_at = excluded.created_at`,
-		e.ID, e.URL, sealed, toMillis(at))
-	return wrap("save the endpoint "+e.ID, err)
+		e.ID, e.URL, sealed, store.ToMillis(at))
+	return store.Wrap("save the endpoint "+e.ID, err)
 }
 
 // Delete deletes an endpoint, whose secret is no longer accepted. It returns ErrNotFound.
 func (l Endpoints) Delete(ctx context.Context, id string) error {
-	return wrap("delete the endpoint "+id,
-		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
+	return store.Wrap("delete the endpoint "+id,
+		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
 }
 
 // List lists the endpoints, the newest first.
 func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
-	return list[Endpoint](ctx, l.read, "read the endpoints",
+	return store.List[Endpoint](ctx, l.Read, "read the endpoints",
 		`SELECT id, url, created_at FROM endpoints ORDER BY created_at DESC, id`)
 }
 
 // Secrets opens the signing secrets of all endpoints, the newest first. If some were sealed under
 // another key, it returns ErrSealed together with the secrets that it could open.
 func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
-	all, err := list[struct{ ID, Sealed string }](ctx, l.read, "read the endpoints",
+	all, err := store.List[struct{ ID, Sealed string }](ctx, l.Read, "read the endpoints",
 		`SELECT id, sealed FROM endpoints ORDER BY created_at DESC, id`)
 	var secrets []string
 	for _, e := range all {
-		secret, failed := l.openText("endpoint|"+e.ID, e.Sealed)
+		secret, failed := l.UnsealText("endpoint|"+e.ID, e.Sealed)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("the secret of endpoint %s: %w", e.ID, failed))
 			continue

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -101,17 +103,17 @@ const beginLines = `WITH lines AS (
 				WHEN charged <> 0 THEN 'post' ELSE 'void' END AS kind, `
 
 // condition returns the WHERE condition of the query and its arguments, without Before and Limit.
-func (q *LineQuery) condition(d dialect) (string, []any) {
+func (q *LineQuery) condition(d store.Dialect) (string, []any) {
 	where, args := []string{`TRUE`}, []any{}
 	argument := func(v any) string {
 		args = append(args, v)
 		return "$" + strconv.Itoa(len(args))
 	}
 	if !q.From.IsZero() {
-		where = append(where, `e.at >= `+argument(toMillis(q.From)))
+		where = append(where, `e.at >= `+argument(store.ToMillis(q.From)))
 	}
 	if !q.To.IsZero() {
-		where = append(where, `e.at < `+argument(toMillis(q.To)))
+		where = append(where, `e.at < `+argument(store.ToMillis(q.To)))
 	}
 	if q.Kinds != nil {
 		var in []string
@@ -123,7 +125,7 @@ func (q *LineQuery) condition(d dialect) (string, []any) {
 	if term := strings.TrimSpace(q.Search); term != "" {
 		like := argument("%" + escapeLike(inJSON(term)) + "%")
 		exact := argument(term)
-		where = append(where, `(r.cells `+d.like+` `+like+` ESCAPE '!' OR e.note `+d.like+` `+like+
+		where = append(where, `(r.cells `+d.Like+` `+like+` ESCAPE '!' OR e.note `+d.Like+` `+like+
 			` ESCAPE '!' OR r.company = `+exact+
 			` OR EXISTS (SELECT 1 FROM items i WHERE i.row = e.row AND e.row <> 0 AND i.order_id = `+exact+`))`)
 	}
@@ -135,7 +137,7 @@ const fromRunning = ` FROM running e LEFT JOIN rows r ON r.id = e.row LEFT JOIN 
 // Lines streams the selected lines, the newest first unless Oldest is set.
 func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, error] {
 	return func(yield func(EntryLine, error) bool) {
-		where, args := q.condition(l.dialect)
+		where, args := q.condition(l.Dialect)
 		query := selectLines + `SELECT e.last, e.at, e.since, e.kind, e.row, COALESCE(r.batch, ''),
 			COALESCE(b.file, ''), COALESCE(r.number, 0), e.note, e.entries, e.charged, e.reserved, e.amount,
 			e.balance` + fromRunning + where
@@ -151,7 +153,7 @@ func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, er
 			query += fmt.Sprintf(` LIMIT $%d`, len(args))
 		}
 		fail := func(err error) { yield(EntryLine{}, fmt.Errorf("list the entries of the balance: %w", err)) }
-		rows, err := l.read.QueryContext(ctx, query, args...)
+		rows, err := l.Read.QueryContext(ctx, query, args...)
 		if err != nil {
 			fail(err)
 			return
@@ -165,7 +167,7 @@ func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, er
 				fail(err)
 				return
 			}
-			e.At, e.Since = fromMillis(at), fromMillis(since)
+			e.At, e.Since = store.FromMillis(at), store.FromMillis(since)
 			if !yield(e, nil) {
 				return
 			}
@@ -178,32 +180,32 @@ func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, er
 
 // SumLines sums the selected lines.
 func (l Entries) SumLines(ctx context.Context, q LineQuery) (LineSums, error) {
-	where, args := q.condition(l.dialect)
+	where, args := q.condition(l.Dialect)
 	from := ` FROM running e WHERE `
 	if strings.TrimSpace(q.Search) != "" {
 		from = fromRunning
 	}
 	var s LineSums
-	err := l.read.QueryRowContext(ctx, selectSums+`SELECT COUNT(*), CAST(COALESCE(SUM(e.charged), 0) AS BIGINT),
+	err := l.Read.QueryRowContext(ctx, selectSums+`SELECT COUNT(*), CAST(COALESCE(SUM(e.charged), 0) AS BIGINT),
 		CAST(COALESCE(SUM(e.reserved), 0) AS BIGINT), CAST(COALESCE(SUM(e.amount), 0) AS BIGINT)`+from+where,
 		args...).Scan(&s.Lines, &s.Charged, &s.Reserved, &s.Amount)
-	return s, wrap("sum the entries of the balance", err)
+	return s, store.Wrap("sum the entries of the balance", err)
 }
 
 // ListOfRows lists the entries of rows, by row, the oldest first.
 func (l Entries) ListOfRows(ctx context.Context, ids []int64) (map[int64][]Entry, error) {
 	all := make(map[int64][]Entry, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
-		in, args := among(l.dialect, some)
-		rows, err := l.read.QueryContext(ctx,
+		in, args := store.Among(l.Dialect, some)
+		rows, err := l.Read.QueryContext(ctx,
 			`SELECT id, at, kind, amount, row, note FROM entries WHERE row `+in+` ORDER BY id`, args...)
-		err = each(rows, err, func(scan func(...any) error) error {
+		err = store.Each(rows, err, func(scan func(...any) error) error {
 			var e Entry
 			var at int64
 			if err := scan(&e.ID, &at, &e.Kind, &e.Amount, &e.Row, &e.Note); err != nil {
 				return err
 			}
-			e.At = fromMillis(at)
+			e.At = store.FromMillis(at)
 			all[e.Row] = append(all[e.Row], e)
 			return nil
 		})

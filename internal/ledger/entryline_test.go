@@ -13,7 +13,7 @@ import (
 )
 
 // lines lists the selected lines.
-func (s *store) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
+func (s *suite) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
 	s.Helper()
 	var all []ledger.EntryLine
 	for line, err := range l.Entries().Lines(s.Context(), q) {
@@ -28,7 +28,7 @@ func (s *store) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
 //
 //nolint:gocognit // the entries of one ledger, asked for in every way
 func TestEntryLines(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 500_01, "wire \"7\" of 100%"))
 		rows := s.add(l, "a", reports("a", 4)...)
 		for range 3 { // of one order
@@ -86,7 +86,7 @@ func TestEntryLines(t *testing.T) {
 }
 
 // filterLines asks for parts of the lines.
-func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
+func (s *suite) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 	s.Helper()
 	for what, c := range map[string]struct {
 		q    ledger.LineQuery
@@ -115,7 +115,7 @@ func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 
 // The firm's time zone is one that exists.
 func TestFirmZone(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Schedules().SetFirmZone(ctx, "America/Denver"))
 		for _, zone := range []string{"", "Local", "Mars", "../etc/passwd"} {
 			if err := l.Schedules().SetFirmZone(ctx, zone); err == nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -56,13 +58,13 @@ type Event struct {
 }
 
 // made returns the creation time in the event, or else the time of arrival.
-func (e Event) made() int64 { return cmp.Or(toMillis(e.CreatedAt), toMillis(e.ReceivedAt)) }
+func (e Event) made() int64 { return cmp.Or(store.ToMillis(e.CreatedAt), store.ToMillis(e.ReceivedAt)) }
 
 // at returns when the state that the event reports began. If the event is dated further in the
 // future than clocks differ, it returns the time of arrival, because the event would otherwise
 // outrank every later event of its order.
 func (e Event) at() int64 {
-	if came := toMillis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
+	if came := store.ToMillis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
 		return came
 	}
 	return e.made()
@@ -86,7 +88,7 @@ func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fr
 }
 
 func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
-	e.ID = storable(e.ID) // as the database stores it, because the event may come again
+	e.ID = store.Storable(e.ID) // as the database stores it, because the event may come again
 	t := &transition{event: &e}
 	if err := db.submit(ctx, t); err != nil {
 		return false, fmt.Errorf("save the event %s: %w", e.ID, err)
@@ -116,28 +118,28 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	}
 	g.knownEvents[e.ID] = true
 	product, _ := e.Product()
-	g.events = append(g.events, record{
-		text("id", e.ID),
-		text("type", e.Type),
-		number("created", toMillis(e.CreatedAt)),
-		number("received", g.now),
-		text("order_id", e.OrderID),
-		text("order_type", e.OrderType),
-		text("product", product),
-		text("status", e.FilingStatus),
-		text("date", e.FilingDate),
-		text("filing_type", e.FilingType),
-		number("exception", e.Exception),
-		text("note_of_exception", filing.HideSSNs(e.ExceptionNote)),
-		text("document_id", e.DocumentID),
-		text("document_type", e.DocumentType),
-		text("company_id", e.CompanyID),
-		text("filing_state", e.FilingState),
-		text("filing_year", e.FilingYear),
-		text("subscription_status", e.SubscriptionStatus),
-		text("body", bodyText(filing.HideSSNsInBody(e.Body))),
-		text("state", e.State),
-		text("note", filing.HideSSNs(e.Note)),
+	g.events = append(g.events, store.Record{
+		store.Text("id", e.ID),
+		store.Text("type", e.Type),
+		store.Number("created", store.ToMillis(e.CreatedAt)),
+		store.Number("received", g.now),
+		store.Text("order_id", e.OrderID),
+		store.Text("order_type", e.OrderType),
+		store.Text("product", product),
+		store.Text("status", e.FilingStatus),
+		store.Text("date", e.FilingDate),
+		store.Text("filing_type", e.FilingType),
+		store.Number("exception", e.Exception),
+		store.Text("note_of_exception", filing.HideSSNs(e.ExceptionNote)),
+		store.Text("document_id", e.DocumentID),
+		store.Text("document_type", e.DocumentType),
+		store.Text("company_id", e.CompanyID),
+		store.Text("filing_state", e.FilingState),
+		store.Text("filing_year", e.FilingYear),
+		store.Text("subscription_status", e.SubscriptionStatus),
+		store.Text("body", bodyText(filing.HideSSNsInBody(e.Body))),
+		store.Text("state", e.State),
+		store.Text("note", filing.HideSSNs(e.Note)),
 	})
 	return true
 }
@@ -165,8 +167,8 @@ const eventColumns = `seq, id, type, created_at, received_at, order_id, order_ty
 		filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year,
 		subscription_status, state, row, note`
 
-func (db *database) events(ctx context.Context, q lister, where string, args ...any) ([]Event, error) {
-	events, err := list[Event](ctx, q, "read events",
+func (db *database) events(ctx context.Context, q store.Lister, where string, args ...any) ([]Event, error) {
+	events, err := store.List[Event](ctx, q, "read events",
 		`SELECT `+eventColumns+`, body FROM events e WHERE `+where, args...)
 	for i := range events {
 		events[i].Body = bodyOf(string(events[i].Body))
@@ -176,20 +178,20 @@ func (db *database) events(ctx context.Context, q lister, where string, args ...
 
 // bodilessEvents reads events without their bodies, which may be a megabyte each.
 func (db *database) bodilessEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
-	return list[Event](ctx, db.read, "read events", `SELECT `+eventColumns+` FROM events e WHERE `+where, args...)
+	return store.List[Event](ctx, db.Read, "read events", `SELECT `+eventColumns+` FROM events e WHERE `+where, args...)
 }
 
 // ListOf lists the events of a row's orders, in order of arrival.
 func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 	return l.events(
-		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '')
+		ctx, l.Read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '')
 			AND e.order_id <> ''
 			ORDER BY e.seq`, row)
 }
 
 // List lists the newest events of a state. An empty state selects all events.
 func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event, error) {
-	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
+	return l.events(ctx, l.Read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
 // UnknownEvents lists the orphan events of these orders without their bodies, for each order the
@@ -197,7 +199,7 @@ func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event,
 func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
-		in, args := among(l.dialect, some)
+		in, args := store.Among(l.Dialect, some)
 		found, err := l.bodilessEvents(ctx, `e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
 		if err != nil {
 			return nil, err
@@ -215,7 +217,7 @@ const maxApplied = 500
 func (l Events) Apply(ctx context.Context) (done int, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
-	err = l.read.QueryRowContext(ctx,
+	err = l.Read.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
 			AND NOT (EXISTS (
 				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
@@ -235,13 +237,13 @@ func (l Events) Apply(ctx context.Context) (done int, err error) {
 		renewed, err = l.takeRenewals(ctx)
 		done += renewed
 	}
-	return done, wrap("apply events", err)
+	return done, store.Wrap("apply events", err)
 }
 
 // applyGroup applies one group of new events, or only the event seq if seq is not zero.
 func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err error) {
 	err = db.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).apply(seq)
+		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: store.ToMillis(db.Now())}).apply(seq)
 		return err
 	})
 	return done, err
@@ -250,7 +252,7 @@ func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err er
 // applyApart applies the events of a failed group one by one. An event that fails again is ignored
 // from then on. It is kept as received, with the reason in its note.
 func (db *database) applyApart(ctx context.Context) (done int, err error) {
-	events, err := db.events(ctx, db.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+	events, err := db.events(ctx, db.Read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
 	if err != nil {
 		return 0, err
 	}
@@ -261,13 +263,13 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 				break
 			}
 			// An unreachable database is not the event's fault.
-			if err := db.read.PingContext(ctx); err != nil {
+			if err := db.Read.PingContext(ctx); err != nil {
 				return done, errors.Join(failed, err)
 			}
 			if try < 3 {
 				continue
 			}
-			if _, err := db.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,
+			if _, err := db.Exec(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,
 				string(EventIgnored), failed.Error()); err != nil {
 				return done, errors.Join(failed, err)
 			}
@@ -287,8 +289,8 @@ type applier struct {
 	now int64
 
 	items     map[string][]*reportedItem
-	documents []record
-	states    []record
+	documents []store.Record
+	states    []store.Record
 }
 
 // reportedItem is an item with its last reported state. An order is an item of several rows if
@@ -326,11 +328,11 @@ func (a *applier) apply(seq int64) (int, error) {
 		if items := a.items[e.OrderID]; len(items) > 0 {
 			row = items[0].row
 		}
-		a.states = append(a.states, record{
-			number("seq", e.Seq),
-			text("state", state),
-			number("row", row),
-			text("note", note),
+		a.states = append(a.states, store.Record{
+			store.Number("seq", e.Seq),
+			store.Text("state", state),
+			store.Number("row", row),
+			store.Text("note", note),
 		})
 	}
 	return len(events), a.write()
@@ -339,23 +341,30 @@ func (a *applier) apply(seq int64) (int, error) {
 // nameItems sets the order IDs of placed items without one, if the events name their purchases.
 // Earlier events of these orders become new again.
 func (a *applier) nameItems(events []Event) error {
-	var named []record
+	var named []store.Record
 	for _, e := range events {
 		if key := e.purchase(); key != "" && e.OrderID != "" && e.Type == filing.StatusChanged {
-			named = append(named, record{text("key", key), text("order_id", e.OrderID), text("type", e.OrderType)})
+			named = append(
+				named,
+				store.Record{
+					store.Text("key", key),
+					store.Text("order_id", e.OrderID),
+					store.Text("type", e.OrderType),
+				},
+			)
 		}
 	}
-	return a.exec([]statement{
-		{"name the orders of items", `UPDATE items
+	return a.exec([]store.Statement{
+		store.Over("name the orders of items", `UPDATE items
 			SET order_id = v.order_id, order_type = v.type
 			{{v,}} purchases p JOIN rows r ON r.id = p.row AND r.result = 'placed'
 			WHERE p.key = v.key AND (p.twin = 0 OR p.twin = p.row) AND items.row = p.row
 			AND items.product = p.product AND items.order_id = ''
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
-			named},
-		{"record the rows of events",
-			reopenEvents + ` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
-			named},
+			named),
+		store.Over("record the rows of events",
+			reopenEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+			named),
 	})
 }
 
@@ -381,15 +390,15 @@ func (e Event) purchase() filing.Key {
 
 func (a *applier) readItems(events []Event) error {
 	a.items = make(map[string][]*reportedItem)
-	orders := make([]record, 0, len(events))
+	orders := make([]store.Record, 0, len(events))
 	seen := make(map[string]bool)
 	for _, e := range events {
 		if e.OrderID != "" && !seen[e.OrderID] {
 			seen[e.OrderID] = true
-			orders = append(orders, record{text("order_id", e.OrderID)})
+			orders = append(orders, store.Record{store.Text("order_id", e.OrderID)})
 		}
 	}
-	err := a.db.query(
+	err := a.db.QueryRecords(
 		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note,
 				i.reported_at, i.subscription_status, i.subscription_at
 			{{v,}} items i WHERE i.order_id = v.order_id
@@ -404,7 +413,7 @@ func (a *applier) readItems(events []Event) error {
 			a.items[order] = append(a.items[order], &t)
 			return nil
 		})
-	return wrap("read the orders of events", err)
+	return store.Wrap("read the orders of events", err)
 }
 
 // look applies an event to the items of its order and returns the event's new state and note.
@@ -423,14 +432,14 @@ func (a *applier) look(e Event) (EventState, string) {
 			key = e.ID
 		}
 		a.documents = append(a.documents,
-			record{
-				text("key", key),
-				text("id", e.DocumentID),
-				text("type", e.DocumentType),
-				text("order_id", e.OrderID),
-				text("event", e.ID),
-				number("created", min(toMillis(e.CreatedAt), e.at())),
-				number("received", a.now),
+			store.Record{
+				store.Text("key", key),
+				store.Text("id", e.DocumentID),
+				store.Text("type", e.DocumentType),
+				store.Text("order_id", e.OrderID),
+				store.Text("event", e.ID),
+				store.Number("created", min(store.ToMillis(e.CreatedAt), e.at())),
+				store.Number("received", a.now),
 			})
 		for _, t := range items {
 			t.touched = true
@@ -502,50 +511,54 @@ func progress(status string) int {
 }
 
 func (a *applier) write() error {
-	var items, rows []record
+	var items, rows []store.Record
 	seen := make(map[int64]bool)
 	for _, all := range a.items {
 		for _, t := range all {
 			if t.changed {
-				items = append(items, record{
-					number("id", t.id),
-					text("status", t.status),
-					text("date", t.date),
-					number("exception", t.exception),
-					text("note", t.note),
-					number("at", t.at),
-					text("subscription", t.subscription),
-					number("subscribed", t.subscribed),
+				items = append(items, store.Record{
+					store.Number("id", t.id),
+					store.Text("status", t.status),
+					store.Text("date", t.date),
+					store.Number("exception", t.exception),
+					store.Text("note", t.note),
+					store.Number("at", t.at),
+					store.Text("subscription", t.subscription),
+					store.Number("subscribed", t.subscribed),
 				})
 			}
 			if (t.changed || t.touched) && !seen[t.row] {
 				seen[t.row] = true
-				rows = append(rows, record{number("id", t.row), number("at", a.now)})
+				rows = append(rows, store.Record{store.Number("id", t.row), store.Number("at", a.now)})
 			}
 		}
 	}
-	return a.exec([]statement{
-		{"move filings", `UPDATE items
+	return a.exec([]store.Statement{
+		store.Over("move filings", `UPDATE items
 			SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note,
 				reported_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed
 			{{v}} WHERE items.id = v.id`,
-			items},
-		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
-			rows},
-		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at)
+			items),
+		store.Over(
+			"touch rows",
+			`UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
+			rows,
+		),
+		store.Over("add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at)
 			SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}}
 			WHERE TRUE ON CONFLICT (key) DO NOTHING`,
-			a.documents},
-		{"record the outcome of events",
+			a.documents),
+		store.Over("record the outcome of events",
 			`UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
-			a.states},
+			a.states),
 	})
 }
 
-func (a *applier) exec(statements []statement) error {
+// exec runs statements one after another, because each may depend on the one before.
+func (a *applier) exec(statements []store.Statement) error {
 	for _, s := range statements {
-		if err := a.db.exec(a.ctx, a.tx, s.query, s.records); err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
+		if err := a.db.ExecStatements(a.ctx, a.tx, s); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // tell is a status event as the receiver hands it over.
-func (s *store) tell(l *ledger.Ledger, id, order, orderType, status string, at time.Time, more ...string) {
+func (s *suite) tell(l *ledger.Ledger, id, order, orderType, status string, at time.Time, more ...string) {
 	s.Helper()
 	data := map[string]any{"orderId": order, "orderType": orderType, "filingStatus": status}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -24,7 +26,7 @@ func (s *store) tell(l *ledger.Ledger, id, order, orderType, status string, at t
 	s.event(l, id, filing.StatusChanged, at, data)
 }
 
-func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[string]any) {
+func (s *suite) event(l *ledger.Ledger, id, kind string, at time.Time, data map[string]any) {
 	s.Helper()
 	body, err := json.Marshal(map[string]any{
 		"id": id, "type": kind, "createdAt": at.Format("2006-01-02T15:04:05.000Z07:00"), "data": data,
@@ -37,7 +39,7 @@ func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[
 }
 
 // apply applies everything there is.
-func (s *store) apply(l *ledger.Ledger) {
+func (s *suite) apply(l *ledger.Ledger) {
 	s.Helper()
 	for {
 		done, err := l.Events().Apply(s.Context())
@@ -48,7 +50,7 @@ func (s *store) apply(l *ledger.Ledger) {
 }
 
 // states lists what became of all events, in order of arrival.
-func (s *store) states(l *ledger.Ledger) map[string]ledger.EventState {
+func (s *suite) states(l *ledger.Ledger) map[string]ledger.EventState {
 	s.Helper()
 	all, err := l.Events().List(s.Context(), "", 10_000)
 	s.must(err)
@@ -62,7 +64,7 @@ func (s *store) states(l *ledger.Ledger) map[string]ledger.EventState {
 func orderOf(r ledger.Row) string { return r.Items[0].OrderID }
 
 func TestAnEventIsKeptOnce(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		e := filing.Event{ID: "evt_1", Type: "something.else", OrderID: "order_1"}
 		var fresh int
 		var mu sync.Mutex
@@ -104,7 +106,7 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 
 // What looks like a Social Security number is not kept, wherever it stands.
 func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 		s.event(l, "evt_1", filing.StatusChanged, s.clock(),
 			map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484,
@@ -130,7 +132,7 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 // An event that says it was made next year does not outrank what comes after it;
 // a clock that is a little ahead is believed.
 func TestAnEventOutOfTheFuture(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		far, near := orderOf(s.place(l, rows[0])), orderOf(s.place(l, rows[1]))
 		s.tell(l, "evt_far", far, "annual_report", "pending", s.clock().AddDate(1, 0, 0))
@@ -153,7 +155,7 @@ func TestAnEventOutOfTheFuture(t *testing.T) {
 
 // Nor is a document listed under a day that has not come.
 func TestADocumentOutOfTheFuture(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 1)...)
 		order := orderOf(s.place(l, rows[0]))
 		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0),
@@ -186,7 +188,7 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 // Every order in which the events of a filing can arrive, each twice, ends in
 // the same place: filed, once, with its date.
 func TestEventsInAnyOrder(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		at := s.clock()
 		for i, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -260,7 +262,7 @@ func TestEventsMove(t *testing.T) {
 			"2026-02-01", 0, ledger.EventApplied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 				placed := s.clock()
 				s.pass(10 * time.Minute)
@@ -290,7 +292,7 @@ func TestEventsMove(t *testing.T) {
 
 // An event may be there before the answer to the order itself.
 func TestEventBeforeTheAnswer(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		// Another row in doubt, of the same product: the event must not be
 		// taken for its own.
@@ -334,17 +336,17 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 // An event of an unknown order resolves no row. It is offered to a person for the
 // uncertain rows that it may be of.
 func TestEvidence(t *testing.T) {
-	at := func(after time.Duration, orderType, status string, more ...string) func(*store, *ledger.Ledger) {
-		return func(s *store, l *ledger.Ledger) {
+	at := func(after time.Duration, orderType, status string, more ...string) func(*suite, *ledger.Ledger) {
+		return func(s *suite, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", orderType, status, s.clock().Add(after), more...)
 		}
 	}
 	for name, c := range map[string]struct {
-		tell    func(*store, *ledger.Ledger)
+		tell    func(*suite, *ledger.Ledger)
 		offered int // orders for the first of two uncertain rows, of comp_a0 and comp_a1
 	}{
 		"fits both": {at(0, "annual_report", "pending"), 1},
-		"two orders": {func(s *store, l *ledger.Ledger) {
+		"two orders": {func(s *suite, l *ledger.Ledger) {
 			for _, order := range []string{"order_x", "order_x", "order_y"} {
 				s.tell(l, "evt_"+order, order, "annual_report", "pending", s.clock())
 			}
@@ -359,12 +361,12 @@ func TestEvidence(t *testing.T) {
 		"names the other company": {at(0, "annual_report", "pending", "companyId", "comp_a1"), 0},
 		"names all that was ordered": {at(0, "annual_report", "pending", "companyId", "comp_a0", "filingState", "DE",
 			"filingYear", "2026"), 1},
-		"a document names no product": {func(s *store, l *ledger.Ledger) {
+		"a document names no product": {func(s *suite, l *ledger.Ledger) {
 			s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": "order_x"})
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", reports("a", 2)...)
 				for _, r := range rows {
 					s.send(l, r)
@@ -388,7 +390,7 @@ func TestEvidence(t *testing.T) {
 // A placed row without an order id gets it from an event that names what was bought,
 // and then the events of that order that came before.
 func TestAnEventNamesAnOrder(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		var rows []ledger.Row
 		for _, company := range []string{"comp_a", "comp_b"} {
 			r := report(company, "2026")
@@ -431,7 +433,7 @@ func TestAnEventNamesAnOrder(t *testing.T) {
 // A row whose filing another row has bought takes over the time of the filing's status. An
 // earlier event that arrives late sets neither of them back.
 func TestALateEventOfAFilingOfTwoRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, ctx, began := s.open(), s.Context(), s.clock()
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.place(l, rows[0])
@@ -464,7 +466,7 @@ func TestALateEventOfAFilingOfTwoRows(t *testing.T) {
 // An event that cannot be applied is put aside with the reason, and holds no
 // other up.
 func TestAPoisonousEvent(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 		s.event(l, "evt_1", filing.DocumentUploaded, s.clock(),
 			map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
@@ -486,7 +488,7 @@ func TestAPoisonousEvent(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
 		s.pass(time.Hour)
 		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
@@ -501,7 +503,7 @@ func TestEndpoints(t *testing.T) {
 		}
 		// A sealed secret cannot be moved to another endpoint.
 		s.exec(`UPDATE endpoints SET sealed = (SELECT sealed FROM endpoints e WHERE e.id = 'we_1') WHERE id = 'we_2'`)
-		s.wantErr(second(l.Endpoints().Secrets(ctx)), ledger.ErrSealed)
+		s.wantErr(second(l.Endpoints().Secrets(ctx)), store.ErrSealed)
 		s.must(l.Endpoints().Delete(ctx, "we_2"))
 		s.wantErr(l.Endpoints().Delete(ctx, "we_2"), ledger.ErrNotFound)
 		all, err := l.Endpoints().List(ctx)

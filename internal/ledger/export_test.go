@@ -3,16 +3,13 @@ package ledger
 import (
 	"context"
 	"iter"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // SynchronousCommit is how a connection to a server waits for its commits.
-func SynchronousCommit(ctx context.Context, databaseURL string) (setting string, err error) {
-	db, err := openPostgres(databaseURL)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	err = db.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&setting)
+func (l *Ledger) SynchronousCommit(ctx context.Context) (setting string, err error) {
+	err = l.Read.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&setting)
 	return setting, err
 }
 
@@ -55,28 +52,11 @@ func (l *Ledger) CommitTogether(transitions ...any) []Committed {
 	return results
 }
 
-// PreparedStatements counts the statements that are kept, or are to be.
-func (l *Ledger) PreparedStatements() int {
-	s := &l.statements
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.ready) + len(s.wanted) + len(s.reads)
-}
-
-// SQLiteText is SQLite's text of a query over records with these fields.
-func SQLiteText(query string, fields ...string) string {
-	r := make(record, len(fields))
-	for i, name := range fields {
-		r[i] = field{name: name}
-	}
-	return sqlite.expand(query, r, 0)
-}
-
 // PlansOfViews are the plans by which SQLite reads what the pages and an idle worker
 // ask for again and again.
 func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) {
-	warned, warnedArgs := (&RowQuery{Batch: "b", Warned: true}).condition(l.dialect)
-	exceptions, exceptionArgs := (&RowQuery{Batch: "b", Exceptions: true}).condition(l.dialect)
+	warned, warnedArgs := (&RowQuery{Batch: "b", Warned: true}).condition(l.Dialect)
+	exceptions, exceptionArgs := (&RowQuery{Batch: "b", Exceptions: true}).condition(l.Dialect)
 	plans := make(map[string][]string)
 	for _, q := range []struct {
 		name, query string
@@ -89,10 +69,10 @@ func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) 
 		{"warned", `SELECT COUNT(*) FROM result_rows r WHERE ` + warned, warnedArgs},
 		{"exceptions", `SELECT COUNT(*) FROM result_rows r WHERE ` + exceptions, exceptionArgs},
 	} {
-		plan, err := list[struct {
+		plan, err := store.List[struct {
 			ID, Parent, NotUsed int
 			Detail              string
-		}](ctx, l.read, "explain", `EXPLAIN QUERY PLAN `+q.query, q.args...)
+		}](ctx, l.Read, "explain", `EXPLAIN QUERY PLAN `+q.query, q.args...)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -69,25 +71,25 @@ const selectFigures = `SELECT result, CASE WHEN blocked_on LIKE '` + blockedOnKe
 
 // Figures returns the sums over the rows of a batch. Corrected rows count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, l.read, `rows`, batch)
+	return l.figures(ctx, l.Read, `rows`, batch)
 }
 
 // ResultFigures returns the sums over the results of a batch, which include corrected rows. Sums
 // over several batches count corrected rows twice.
 func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, l.read, `result_rows`, batch)
+	return l.figures(ctx, l.Read, `result_rows`, batch)
 }
 
-func (db *database) figures(ctx context.Context, q querier, from, batch string) (Figures, error) {
+func (db *database) figures(ctx context.Context, q store.Querier, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
 	what := "sum up the rows of batch " + batch
-	groups, err := list[struct {
+	groups, err := store.List[struct {
 		Result                  filing.Result
 		Reason                  string
 		N, Orders, Requests     int
 		Changed, Due            time.Time
 		Spent, Reserved, Needed money.Cost
-	}](ctx, q, what, fmt.Sprintf(selectFigures, from), toMillis(db.now()), batch)
+	}](ctx, q, what, fmt.Sprintf(selectFigures, from), store.ToMillis(db.Now()), batch)
 	for _, g := range groups {
 		f.Counts[g.Result] += g.N
 		if g.Changed.After(f.Changed) {
@@ -115,7 +117,7 @@ func (db *database) figures(ctx context.Context, q querier, from, batch string) 
 		f.Spent, errs[0] = f.Spent.Plus(g.Spent)
 		f.Reserved, errs[1] = f.Reserved.Plus(g.Reserved)
 		f.Needed, errs[2] = f.Needed.Plus(g.Needed)
-		err = errors.Join(err, wrap(what, errors.Join(errs[:]...)))
+		err = errors.Join(err, store.Wrap(what, errors.Join(errs[:]...)))
 	}
 	return f, err
 }
@@ -129,12 +131,12 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 // WaitsForMoving reports whether a row of the batch waits for a row that is being placed or that
 // the batch itself will place.
 func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
+	err = l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
 		FROM rows r JOIN purchases p ON p.key = substr(r.blocked_on, 5) JOIN rows h ON h.id = p.row
 		WHERE r.batch = $1 AND r.blocked_on <> '' AND r.blocked_on LIKE '`+blockedOnKey+`%'
 			AND (h.result = 'placing' OR h.result = 'ready' AND h.blocked_on = '' AND h.batch = r.batch)`,
 		batch).Scan(&waits)
-	return waits, wrap("look for the rows that batch "+batch+" waits for", err)
+	return waits, store.Wrap("look for the rows that batch "+batch+" waits for", err)
 }
 
 // Filings are the states of a batch's orders since they were placed.
@@ -162,10 +164,10 @@ func (f *Filings) Total() (n int) {
 // and is left out.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
-	statuses, err := list[struct {
+	statuses, err := store.List[struct {
 		Status string
 		N      int
-	}](ctx, l.read, "sum up the filings of batch "+batch, `SELECT i.filing_status AS status, COUNT(*) AS n
+	}](ctx, l.Read, "sum up the filings of batch "+batch, `SELECT i.filing_status AS status, COUNT(*) AS n
 		FROM result_rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
 		batch)
@@ -173,7 +175,7 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 		f.Statuses[s.Status] = s.N
 	}
 	if err == nil {
-		err = l.read.QueryRowContext(ctx,
+		err = l.Read.QueryRowContext(ctx,
 			`SELECT (SELECT COUNT(DISTINCT r.id) FROM items i JOIN result_rows r ON r.id = i.row
 					WHERE r.batch = $1 AND i.exception <> 0),
 				(SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id

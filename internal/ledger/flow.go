@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrFlow is returned for a flow that did not begin here or has expired.
@@ -31,21 +33,21 @@ type flow struct {
 
 // SealFlow seals the state of a flow. The browser has to return it within life.
 func (l Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (sealed string, err error) {
-	content, err := json.Marshal(flow{data, toMillis(l.now().Add(life))})
+	content, err := json.Marshal(flow{data, store.ToMillis(l.Now().Add(life))})
 	if err != nil {
 		return "", err
 	}
-	return l.sealText("flow|"+string(kind), content)
+	return l.SealText("flow|"+string(kind), content)
 }
 
 // OpenFlow opens the state of a flow. It returns ErrFlow if the state is not ours or has expired.
 func (l Accounts) OpenFlow(kind FlowKind, sealed string) (data string, err error) {
-	content, err := l.openText("flow|"+string(kind), sealed)
+	content, err := l.UnsealText("flow|"+string(kind), sealed)
 	var f flow
 	if err == nil {
 		err = json.Unmarshal(content, &f)
 	}
-	if errors.Is(err, ErrSealed) || err == nil && f.Ends <= toMillis(l.now()) {
+	if errors.Is(err, store.ErrSealed) || err == nil && f.Ends <= store.ToMillis(l.Now()) {
 		return "", ErrFlow
 	}
 	return f.Data, err

@@ -12,7 +12,7 @@ import (
 )
 
 func TestBalanceAddsUp(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		if b := s.book(l); b != (ledger.Balance{}) {
 			s.Fatalf("a new book: %+v", b)
 		}
@@ -70,7 +70,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 		`UPDATE rows SET spent = spent + 1 WHERE result = 'placed'`,
 	} {
 		t.Run(spoil, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				s.must(l.RecordDeposit(s.Context(), 50000, ""))
 				rows := s.add(l, "a", reports("a", 2)...)
 				s.place(l, rows[0])
@@ -87,7 +87,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 // An adjustment alone declares nothing, and so gates nothing; it counts from the
 // first deposit on.
 func TestAnAdjustmentDeclaresNothing(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Adjust(ctx, -cost, "fee of the bank"))
 		if b := s.book(l); b.HasDeposit || b.Adjustments != -cost {
 			s.Errorf("%+v", b)
@@ -108,7 +108,7 @@ func TestAnAdjustmentDeclaresNothing(t *testing.T) {
 // Without a deposit ever declared nothing is gated; with one, a row goes only
 // when the book can pay for it, to the cent.
 func TestFundsGate(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		s.place(l, rows[0])
 		s.must(l.RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
@@ -156,7 +156,7 @@ func TestFundsGate(t *testing.T) {
 // one is accepted.
 func TestProbeForFunds(t *testing.T) { onBothDatabases(t, testProbeForFunds) }
 
-func testProbeForFunds(s *store) {
+func testProbeForFunds(s *suite) {
 	l, other, ctx := s.open(), s.open(), s.Context()
 	rows := s.add(l, "a", reports("a", 12)...)
 	for _, r := range rows[:3] {
@@ -219,7 +219,7 @@ func testProbeForFunds(s *store) {
 
 // The backoff between probes has an end.
 func TestProbeBackoffIsBounded(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		var h ledger.Halted
 		for range 15 {
@@ -238,7 +238,7 @@ func TestProbeBackoffIsBounded(t *testing.T) {
 
 // A prober that dies does not keep everybody waiting.
 func TestDeadProberIsReplaced(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, prober := s.open(), s.open()
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.send(l, rows[0])
@@ -260,7 +260,7 @@ func TestDeadProberIsReplaced(t *testing.T) {
 // 429 and 503 hold the whole fleet back for as long as they say, or for a second
 // and then twice as long where they do not say.
 func TestHoldForRate(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other, ctx := s.open(), s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 4)...)
 		busy := func(r ledger.Row, retryAfter time.Duration) {
@@ -314,7 +314,7 @@ func TestHoldForRate(t *testing.T) {
 
 // 401 and 403 stop everything until the service has answered to a key.
 func TestKeyRefusedStopsEverything(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other, ctx := s.open(), s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 4)...)
 		stopped := func() {
@@ -351,7 +351,7 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 
 // Test orders and live ones never meet in one ledger.
 func TestBind(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		for range 2 {
 			s.must(l.Organizations().Bind(s.Context(), "test"))
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -39,27 +41,27 @@ type groupWriter struct {
 	covers    map[string][]*purchase
 
 	// scratch is a buffer for the row that is being read.
-	scratch record
+	scratch store.Record
 	changed []*rowState
 	claims  []claimed
 	// settled are the purchases that were bought or turned out not to be.
 	settled []*purchase
-	freed   []record
-	ended   []record
-	entries []record
-	items   []record
+	freed   []store.Record
+	ended   []store.Record
+	entries []store.Record
+	items   []store.Record
 	// ordered are the order IDs of items.
-	ordered []record
+	ordered []store.Record
 	// named are order IDs for items that may be recorded without one.
-	named  []record
-	events []record
+	named  []store.Record
+	events []store.Record
 	facts  map[string][]*fact
 	// decided are decisions on recorded attempts.
-	decided []record
+	decided []store.Record
 	// removed are items to remove from rows.
-	removed []record
+	removed []store.Record
 	// unreport are the rows whose state is reported again.
-	unreport []record
+	unreport []store.Record
 	// orders maps the order IDs of this group to their rows.
 	orders map[string]rowRef
 }
@@ -146,7 +148,7 @@ type purchase struct {
 // claimed is a purchase that this group adds.
 type claimed struct {
 	*purchase
-	record
+	store.Record
 }
 
 // write applies the group. It applies outcomes first, because they release money and keys for the
@@ -189,21 +191,21 @@ func (g *groupWriter) write(group []*transition) error {
 func (g *groupWriter) addItems(s *rowState, items []Item) {
 	for _, i := range items {
 		if i.OrderID != "" {
-			g.ordered = append(g.ordered, record{text("order_id", i.OrderID)})
+			g.ordered = append(g.ordered, store.Record{store.Text("order_id", i.OrderID)})
 		}
-		g.items = append(g.items, record{
-			number("row", s.id),
-			text("product", i.Product),
-			text("type", i.OrderType),
-			text("order_id", i.OrderID),
-			text("status", i.FilingStatus),
-			text("date", i.FilingDate),
-			text("subscription", i.SubscriptionStatus),
-			number("exception", i.Exception),
-			text("note", i.ExceptionNote),
-			number("cost", i.Cost.Amount),
-			number("certainty", i.Cost.Certainty),
-			number("at", g.now),
+		g.items = append(g.items, store.Record{
+			store.Number("row", s.id),
+			store.Text("product", i.Product),
+			store.Text("type", i.OrderType),
+			store.Text("order_id", i.OrderID),
+			store.Text("status", i.FilingStatus),
+			store.Text("date", i.FilingDate),
+			store.Text("subscription", i.SubscriptionStatus),
+			store.Number("exception", i.Exception),
+			store.Text("note", i.ExceptionNote),
+			store.Number("cost", i.Cost.Amount),
+			store.Number("certainty", i.Cost.Certainty),
+			store.Number("at", g.now),
 		})
 	}
 }
@@ -234,28 +236,28 @@ func (g *groupWriter) touch(s *rowState) {
 
 // readAll reads the rows, claims, purchases and events that the group touches.
 func (g *groupWriter) readAll(group []*transition) error {
-	var rows, answered, keys, covers, events []record
+	var rows, answered, keys, covers, events []store.Record
 	for _, t := range group {
 		switch {
 		case t.outcome != nil:
-			rows = append(rows, record{number("id", t.outcome.Row)})
-			answered = append(answered, record{number("id", t.outcome.Row)})
+			rows = append(rows, store.Record{store.Number("id", t.outcome.Row)})
+			answered = append(answered, store.Record{store.Number("id", t.outcome.Row)})
 		case t.event != nil:
-			events = append(events, record{text("id", t.event.ID)})
+			events = append(events, store.Record{store.Text("id", t.event.ID)})
 		case t.deferral != nil:
-			rows = append(rows, record{number("id", t.deferral.Row)})
+			rows = append(rows, store.Record{store.Number("id", t.deferral.Row)})
 			if t.deferral.Next == filing.Exists || t.deferral.Next == filing.Skipped {
-				answered = append(answered, record{number("id", t.deferral.Row)})
+				answered = append(answered, store.Record{store.Number("id", t.deferral.Row)})
 			}
 			if t.deferral.Wait != "" {
-				keys = append(keys, record{text("key", t.deferral.Wait)})
+				keys = append(keys, store.Record{store.Text("key", t.deferral.Wait)})
 			}
 		case t.intent != nil:
-			rows = append(rows, record{number("id", t.intent.Row)})
+			rows = append(rows, store.Record{store.Number("id", t.intent.Row)})
 			for _, c := range t.intent.Claims {
-				keys = append(keys, record{text("key", c.Key)})
+				keys = append(keys, store.Record{store.Text("key", c.Key)})
 				if c.Cover != "" {
-					covers = append(covers, record{text("cover", c.Cover)})
+					covers = append(covers, store.Record{store.Text("cover", c.Cover)})
 				}
 			}
 		}
@@ -265,7 +267,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	g.orders = make(map[string]rowRef)
 	g.covers = make(map[string][]*purchase)
 	g.knownEvents = make(map[string]bool)
-	err := g.db.query(g.ctx, g.tx, readEventIDs, events, func(scan func(...any) error) error {
+	err := g.db.QueryRecords(g.ctx, g.tx, readEventIDs, events, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		g.knownEvents[id] = true
@@ -280,7 +282,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	var expires int64
 	// The subqueries use the order of the index. Otherwise PostgreSQL would read all rows to look
 	// for one that rarely exists.
-	err = g.db.queryRow(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
+	err = g.db.QueryRowPrepared(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
 			EXISTS (
 				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
 					ORDER BY blocked_on LIMIT 1) AS w),
@@ -296,14 +298,14 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	if err := g.db.query(g.ctx, g.tx, readRowStates, rows, g.addRowState); err != nil {
+	if err := g.db.QueryRecords(g.ctx, g.tx, readRowStates, rows, g.addRowState); err != nil {
 		return fmt.Errorf("read the rows of a group: %w", err)
 	}
-	err = g.db.queryAll(g.ctx, g.tx, g.addPurchase,
-		statement{"read the claims of a group", readClaims, answered},
-		statement{"read the purchases of a group", readPurchases, keys},
-		statement{"read the subscriptions of a group", selectCovers + `(p.bought = 0 OR ` + coversNow(g.now) + `)`,
-			covers})
+	err = g.db.QueryStatements(g.ctx, g.tx, g.addPurchase,
+		store.Over("read the claims of a group", readClaims, answered),
+		store.Over("read the purchases of a group", readPurchases, keys),
+		store.Over("read the subscriptions of a group", selectCovers+`(p.bought = 0 OR `+coversNow(g.now)+`)`,
+			covers))
 	if err != nil {
 		return err
 	}
@@ -314,11 +316,11 @@ func (g *groupWriter) readAll(group []*transition) error {
 // a late answer may have bought, and the rows that have its order IDs. A first answer in time needs
 // only the rows, unless the ledger lost an attempt of the row.
 func (g *groupWriter) readFacts(group []*transition) error {
-	var earlier, keys, orders []record
+	var earlier, keys, orders []store.Record
 	for _, t := range group {
 		// An unconfirmed intent is written back. See addLostAttempt.
 		if in := t.intent; in != nil && in.unconfirmed {
-			earlier = append(earlier, record{number("row", in.Row)})
+			earlier = append(earlier, store.Record{store.Number("row", in.Row)})
 		}
 		o := t.outcome
 		if o == nil || g.rows[o.Row] == nil {
@@ -326,22 +328,22 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		}
 		s := g.rows[o.Row]
 		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
-			earlier = append(earlier, record{number("row", s.id)})
+			earlier = append(earlier, store.Record{store.Number("row", s.id)})
 		}
 		keys = append(keys, g.unreadKeys(o)...)
 		for _, p := range o.bought() {
 			if p.OrderID != "" {
-				orders = append(orders, record{number("row", s.id), text("order_id", p.OrderID)})
+				orders = append(orders, store.Record{store.Number("row", s.id), store.Text("order_id", p.OrderID)})
 			}
 		}
 	}
-	if err := g.db.query(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
+	if err := g.db.QueryRecords(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
 		return fmt.Errorf("read the purchases of an answer: %w", err)
 	}
-	if err := g.db.query(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
+	if err := g.db.QueryRecords(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
 	}
-	err := g.db.query(g.ctx, g.tx, readOrders, orders,
+	err := g.db.QueryRecords(g.ctx, g.tx, readOrders, orders,
 		func(scan func(...any) error) error {
 			var order string
 			var r rowRef
@@ -349,14 +351,14 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			g.orders[order] = r
 			return err
 		})
-	return wrap("find the rows of a group's orders", err)
+	return store.Wrap("find the rows of a group's orders", err)
 }
 
 // unreadKeys returns the keys that an outcome may give to its row and that are not read yet.
-func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
+func (g *groupWriter) unreadKeys(o *Outcome) (keys []store.Record) {
 	for _, c := range slices.Concat(o.Claims, o.Known) {
 		if g.purchases[c.Key] == nil {
-			keys = append(keys, record{text("key", c.Key)})
+			keys = append(keys, store.Record{store.Text("key", c.Key)})
 		}
 	}
 	return keys
@@ -396,46 +398,46 @@ var (
 
 var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
-	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
+	readRowStates   = `SELECT ` + rowStateColumns.Names("r.") + `,
 			r.approved, r.approved_certainty, r.batch, b.root, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
 			OR b.approval = 'wanted' THEN 1 ELSE 0 END, CASE WHEN b.canceled = 1 OR r.withdrawn = 1 THEN 1 ELSE 0 END,
 			r.withdrawn
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
-	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + `,
+	writeRows = `UPDATE rows SET ` + rowStateColumns.Assignments() + `,
 			company_key = CASE WHEN v.company = '' THEN company_key ELSE v.company END
 		{{v}} WHERE rows.id = v.id`
 )
 
 // appendFields appends the columns of a row that transitions both read and write.
-func (s *rowState) appendFields(r record) record {
+func (s *rowState) appendFields(r store.Record) store.Record {
 	return append(r,
-		numberAt("id", &s.id),
-		textAt("result", &s.result),
-		textAt("message", &s.message),
-		numberAt("cost", &s.cost.Amount),
-		numberAt("certainty", &s.cost.Certainty),
-		numberAt("reserved", &s.reserved),
-		numberAt("spent", &s.spent.Amount),
-		numberAt("spent_certainty", &s.spent.Certainty),
-		numberAt("attempts", &s.counted),
-		numberAt("tries", &s.tries),
-		flagAt("uncertain", &s.uncertain),
-		textAt("dropped", &s.dropped),
-		textAt("wanted", &s.wanted),
-		textAt("company", &s.company),
-		flagAt("creating", &s.creating),
-		textAt("owner", &s.owner),
-		numberAt("due", &s.due),
-		textAt("blocked_on", &s.blockedOn),
-		numberAt("updated_at", &s.since),
-		numberAt("checked_at", &s.checkedAt),
+		store.NumberAt("id", &s.id),
+		store.TextAt("result", &s.result),
+		store.TextAt("message", &s.message),
+		store.NumberAt("cost", &s.cost.Amount),
+		store.NumberAt("certainty", &s.cost.Certainty),
+		store.NumberAt("reserved", &s.reserved),
+		store.NumberAt("spent", &s.spent.Amount),
+		store.NumberAt("spent_certainty", &s.spent.Certainty),
+		store.NumberAt("attempts", &s.counted),
+		store.NumberAt("tries", &s.tries),
+		store.FlagAt("uncertain", &s.uncertain),
+		store.TextAt("dropped", &s.dropped),
+		store.TextAt("wanted", &s.wanted),
+		store.TextAt("company", &s.company),
+		store.FlagAt("creating", &s.creating),
+		store.TextAt("owner", &s.owner),
+		store.NumberAt("due", &s.due),
+		store.TextAt("blocked_on", &s.blockedOn),
+		store.NumberAt("updated_at", &s.since),
+		store.NumberAt("checked_at", &s.checkedAt),
 	)
 }
 
 func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
 	g.scratch = s.appendFields(g.scratch[:0])
-	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.root, &s.number,
+	if err := scan(g.scratch.Targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.root, &s.number,
 		&s.paused, &s.canceled, &s.withdrawn)...); err != nil {
 		return err
 	}
@@ -551,8 +553,8 @@ const (
 
 // writeAll writes the changes that the group decided.
 func (g *groupWriter) writeAll() error {
-	changed := make([]record, len(g.changed))
-	fields := make(record, 0, len(g.changed)*len(rowStateColumns))
+	changed := make([]store.Record, len(g.changed))
+	fields := make(store.Record, 0, len(g.changed)*len(rowStateColumns))
 	for i, s := range g.changed {
 		s.since = g.now
 		fields = s.appendFields(fields)
@@ -562,33 +564,33 @@ func (g *groupWriter) writeAll() error {
 		c.beside = !c.freed && g.purchases[c.key][0] != c.purchase
 	}
 	// Claims are released first because the same group may claim a released key again.
-	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"release claims", writeFreed, g.freed},
-		statement{"remove items", writeRemoved, g.removed},
-		statement{"report rows again", writeUnreport, g.unreport},
-		statement{"record decisions", writeDecided, g.decided},
+	if err := g.db.ExecStatements(g.ctx, g.tx,
+		store.Over("release claims", writeFreed, g.freed),
+		store.Over("remove items", writeRemoved, g.removed),
+		store.Over("report rows again", writeUnreport, g.unreport),
+		store.Over("record decisions", writeDecided, g.decided),
 	); err != nil {
 		return err
 	}
-	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"name items", nameItems, g.named},
-		statement{"guard keys that two rows had", writeGuarded, g.freed},
+	if err := g.db.ExecStatements(g.ctx, g.tx,
+		store.Over("name items", nameItems, g.named),
+		store.Over("guard keys that two rows had", writeGuarded, g.freed),
 	); err != nil {
 		return err
 	}
-	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"move rows", writeRows, changed},
-		statement{"record attempts", writeAttempts, g.ended},
-		statement{"settle purchases", writeSettled, g.settledRecords()},
-		statement{"claim purchases", writeClaims, records(g.claims)},
-		statement{"enter money", writeEntries, g.entries},
-		statement{"keep events", writeEvents, g.events},
-		statement{"record items", writeItems, g.items},
+	if err := g.db.ExecStatements(g.ctx, g.tx,
+		store.Over("move rows", writeRows, changed),
+		store.Over("record attempts", writeAttempts, g.ended),
+		store.Over("settle purchases", writeSettled, g.settledRecords()),
+		store.Over("claim purchases", writeClaims, records(g.claims)),
+		store.Over("enter money", writeEntries, g.entries),
+		store.Over("keep events", writeEvents, g.events),
+		store.Over("record items", writeItems, g.items),
 	); err != nil {
 		return err
 	}
 	for table, facts := range g.facts {
-		if err := g.db.exec(g.ctx, g.tx,
+		if err := g.db.ExecRecords(g.ctx, g.tx,
 			`INSERT INTO `+table+` (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}
 				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
@@ -597,7 +599,7 @@ func (g *groupWriter) writeAll() error {
 		}
 	}
 	if g.unknown {
-		if err := g.db.exec(g.ctx, g.tx, reopenEvents, g.ordered); err != nil {
+		if err := g.db.ExecRecords(g.ctx, g.tx, reopenEvents, g.ordered); err != nil {
 			return fmt.Errorf("reopen the events of new orders: %w", err)
 		}
 	}
@@ -608,22 +610,25 @@ func (g *groupWriter) writeAll() error {
 }
 
 // records returns the new claims that this group has not released again.
-func records(claims []claimed) []record {
-	var all []record
+func records(claims []claimed) []store.Record {
+	var all []store.Record
 	for _, c := range claims {
 		if !c.freed {
-			all = append(all, c.record)
+			all = append(all, c.Record)
 		}
 	}
 	return all
 }
 
-func (g *groupWriter) settledRecords() []record {
-	var all []record
+func (g *groupWriter) settledRecords() []store.Record {
+	var all []store.Record
 	for _, p := range g.settled {
 		if !p.freed {
-			all = append(all, record{text("key", p.key), number("row", p.row), flag("bought", p.bought),
-				number("twin", p.twin)})
+			all = append(
+				all,
+				store.Record{store.Text("key", p.key), store.Number("row", p.row), store.Flag("bought", p.bought),
+					store.Number("twin", p.twin)},
+			)
 		}
 	}
 	return all
@@ -631,13 +636,16 @@ func (g *groupWriter) settledRecords() []record {
 
 // lastOfEach returns the newest fact about each reference, because one statement must not change a
 // record twice.
-func lastOfEach(facts []*fact) []record {
+func lastOfEach(facts []*fact) []store.Record {
 	seen := make(map[string]bool, len(facts))
-	var last []record
+	var last []store.Record
 	for _, f := range slices.Backward(facts) {
 		if !seen[f.ref] {
 			seen[f.ref] = true
-			last = append(last, record{text("ref", f.ref), text("record", f.record), number("at", f.at)})
+			last = append(
+				last,
+				store.Record{store.Text("ref", f.ref), store.Text("record", f.record), store.Number("at", f.at)},
+			)
 		}
 	}
 	return last
@@ -655,10 +663,10 @@ func (g *groupWriter) unblock() error {
 	if !g.behind {
 		return nil
 	}
-	var waits []record
+	var waits []store.Record
 	// The key is the first field of both records.
 	for _, k := range slices.Concat(g.settledRecords(), g.freed) {
-		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
+		waits = append(waits, store.Record{store.Text("key", blockedOnKey+k[0].Value().(string))})
 	}
-	return wrap("unblock rows", g.db.exec(g.ctx, g.tx, writeUnblocked, waits))
+	return store.Wrap("unblock rows", g.db.ExecRecords(g.ctx, g.tx, writeUnblocked, waits))
 }

@@ -14,7 +14,7 @@ import (
 
 // notPlaced leaves a row ready whose order was sent, and which a person marked as
 // not placed. It returns the answer that may still come.
-func (s *store) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
+func (s *suite) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
 	try := s.send(l, r)
 	late = outcome(s.row(l, r.ID), try, filing.Accepted)
@@ -24,7 +24,7 @@ func (s *store) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) 
 }
 
 // sendable checks which rows may be sent, in their order.
-func (s *store) sendable(l *ledger.Ledger, want ...ledger.Row) {
+func (s *suite) sendable(l *ledger.Ledger, want ...ledger.Row) {
 	s.Helper()
 	ids, err := l.Sendable(s.Context(), "", 10)
 	s.must(err)
@@ -46,7 +46,7 @@ func due(r ledger.Row, priority int64) ledger.Row {
 // In one commit an answer is recorded before a rival asks for the same purchase,
 // whichever came first.
 func TestLateAnswerAndRivalInOneGroup(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.notPlaced(l, row)
 		rival := s.add(l, "b", report("comp_1", "2026"))[0]
@@ -64,7 +64,7 @@ func TestLateAnswerAndRivalInOneGroup(t *testing.T) {
 // A transition that is not valid, or that the database refuses, fails alone: the answers
 // beside it are recorded, and the orders beside it go out.
 func TestOneBadTransitionOfAGroup(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"),
 			report("comp_3", "2026"))
 		s.send(l, rows[0])
@@ -94,7 +94,7 @@ func TestOneBadTransitionOfAGroup(t *testing.T) {
 // Should another writer ever slip in with the same key, no order leaves: the
 // database refuses the intent.
 func TestTheKeyIsTheLastGuard(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		const slipIn = `INSERT INTO purchases (key, row, product, at) SELECT NEW.key, MIN(id), NEW.product, 0 FROM rows`
 		if s.config.DatabaseURL == "" {
@@ -121,7 +121,7 @@ func TestTheKeyIsTheLastGuard(t *testing.T) {
 // A row that may have been bought, and that cannot be sent again, is a person's:
 // it does not end as rejected or skipped.
 func TestDeferOfAnUncertainAttempt(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		for _, next := range []filing.Result{filing.Rejected, filing.Skipped, filing.Exists} {
 			company := "comp_" + string(next)
 			row := s.add(l, "of "+string(next), agentOrder(company))[0]
@@ -143,7 +143,7 @@ func TestDeferOfAnUncertainAttempt(t *testing.T) {
 // One order id is that of one row: a second row whose answer names it has bought
 // nothing that anybody could show.
 func TestOneOrderIsOfOneRow(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"))
 		for _, r := range rows {
 			s.send(l, r)
@@ -161,7 +161,7 @@ func TestOneOrderIsOfOneRow(t *testing.T) {
 
 // That a company was created says nothing about funds: everybody else waits on.
 func TestCreationIsNoProofOfFunds(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoFunds)
@@ -182,7 +182,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 // An intent whose commit was lost on its way back to its process is given back:
 // the process lives, and sent nothing.
 func TestIntentWithoutConfirmation(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.send(l, rows[0])
@@ -204,7 +204,7 @@ func TestIntentWithoutConfirmation(t *testing.T) {
 // Where money is short an approval lets the rows go that are due first, and not
 // those that were approved first.
 func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		s.must(l.Approvals().Request(ctx, "early", "plan"))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
@@ -221,7 +221,7 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 // Money that a decision sets free goes to the row that is due first, and not to
 // the one that had it.
 func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.send(l, later)
@@ -235,7 +235,7 @@ func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 
 // The money of a canceled batch is there for the rows that wait for it.
 func TestCancelSetsItsMoneyFree(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrIdentity is returned if a person at a sign-in provider is already linked to another account.
@@ -56,8 +58,8 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 	}
 	var recorded AuditEvent
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
-		now := l.now()
-		known, err := find[struct {
+		now := l.Now()
+		known, err := store.Find[struct {
 			Account
 			UnlinkedAt time.Time
 		}](ctx, tx, ErrNotFound, "find a person of the provider",
@@ -86,7 +88,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			return ErrSession
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE identities SET used_at = $3 WHERE issuer = $1 AND subject = $2`,
-			p.Issuer, p.Subject, toMillis(now)); err != nil {
+			p.Issuer, p.Subject, store.ToMillis(now)); err != nil {
 			return err
 		}
 		before, err := roleWords(a.Roles)
@@ -120,7 +122,12 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 // name. Several persons of the same provider may have the same name. It returns ErrUnlinked if
 // another account has one of the names, because only its owner can confirm whose it is.
 func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
-	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: fromMillis(toMillis(now))}
+	a := Account{
+		ID:        newAccountID(),
+		Roles:     p.Roles,
+		ManagedBy: p.Issuer,
+		CreatedAt: store.FromMillis(store.ToMillis(now)),
+	}
 	shown := ""
 	all, err := l.accounts(ctx, tx)
 	if err != nil {
@@ -164,10 +171,10 @@ func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words strin
 		if name == "" {
 			break
 		}
-		added, err := affected(tx.ExecContext(ctx,
+		added, err := store.Affected(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at, managed_by, email)
 				VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT (name) DO NOTHING`,
-			a.ID, name, words, toMillis(a.CreatedAt), a.ManagedBy, addressIn(name)))
+			a.ID, name, words, store.ToMillis(a.CreatedAt), a.ManagedBy, addressIn(name)))
 		if err != nil || added == 1 {
 			return name, err
 		}
@@ -192,13 +199,13 @@ func namesOne(account string, names []string) bool {
 // insertIdentity links a person of the provider to an account. It also restores a link to that
 // account that was removed. It returns ErrIdentity if the person has a different account.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
-	return changed(ErrIdentity)(tx.ExecContext(ctx,
+	return store.Changed(ErrIdentity)(tx.ExecContext(ctx,
 		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at)
 			VALUES ($1,$2,$3,$4,$5,$5)
 			ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at,
 				unlinked_at = 0
 			WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
-		issuer, subject, account, name, toMillis(now)))
+		issuer, subject, account, name, store.ToMillis(now)))
 }
 
 // LinkIdentity lets the owner of a local account sign in with the provider. The account keeps its
@@ -209,11 +216,11 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, s
 	if len(p.Names) > 0 {
 		name = folded(p.Names[0])
 	}
-	return wrap("link account "+account+" to the provider", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return store.Wrap("link account "+account+" to the provider", l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if p.Issuer == "" || p.Subject == "" {
 			return fmt.Errorf("%w: the provider names no subject", ErrAccount)
 		}
-		if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.now()); err != nil {
+		if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.Now()); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)
@@ -225,13 +232,13 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, s
 // provider manages stays linked. All sessions end except the one with the secret. It returns
 // ErrNotFound if no such link exists.
 func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
-	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := changed(ErrNotFound)(tx.ExecContext(ctx,
+	return store.Wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := store.Changed(ErrNotFound)(tx.ExecContext(ctx,
 			`UPDATE identities
 				SET unlinked_at = $4
 				WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
 				AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer,
-			subject, toMillis(l.now()))); err != nil {
+			subject, store.ToMillis(l.Now()))); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)
@@ -240,7 +247,7 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, 
 
 // ListIdentities lists the identities of an account at sign-in providers.
 func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
-	return list[Identity](ctx, l.read, "list the identities of account "+account,
+	return store.List[Identity](ctx, l.Read, "list the identities of account "+account,
 		`SELECT issuer, subject, account, name, created_at, used_at
 			FROM identities
 			WHERE account = $1 AND unlinked_at = 0

@@ -15,7 +15,7 @@ import (
 // the first sign-in, and the roles of the groups at each.
 func TestArrive(t *testing.T) { onBothDatabases(t, testArrive) }
 
-func testArrive(s *store) {
+func testArrive(s *suite) {
 	ctx, l := s.Context(), s.open()
 	local := s.account(l, "boss@example.com", ledger.Operator)
 	arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
@@ -79,7 +79,7 @@ func testArrive(s *store) {
 
 // The same person who arrives twice at the same moment has one account.
 func TestArriveAtTheSameMoment(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		ids := make([]string, 4)
 		var wait sync.WaitGroup
 		for i := range ids {
@@ -101,7 +101,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 
 // Linking and unlinking end the other sessions of an account, and its links.
 func TestLinkIdentity_EndsSessions(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		mine := s.session(l, ana)
 		changes := []func() error{
@@ -128,7 +128,7 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 // A local account that is linked keeps its own roles, and a person of the
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
 		person := ledger.Arrival{
 			Issuer:  "i",
@@ -180,7 +180,7 @@ func TestLinkedAccount(t *testing.T) {
 // Nobody gets a second account at the provider by the name of their first, whichever of
 // the provider's names it is.
 func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.account(l, "ana", ledger.Preparer)
 		s.account(l, "leo@example.com", ledger.Preparer)
 		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},

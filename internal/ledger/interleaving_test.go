@@ -32,7 +32,7 @@ func TestInterleavings(t *testing.T) {
 	if testing.Short() { // of which rapid makes a fifth
 		checks, onServer = 150, 10
 	}
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.property(checks, onServer, 60, func(t *rapid.T) {
 			w := newWorld(s, t)
 			defer w.close()
@@ -60,7 +60,7 @@ func TestInterleavings(t *testing.T) {
 
 // property checks a property so many times, with so many steps each, unless the flags of
 // the run say otherwise. On a server, and under the race detector, each takes longer.
-func (s *store) property(checks, onServer, steps int, check func(*rapid.T)) {
+func (s *suite) property(checks, onServer, steps int, check func(*rapid.T)) {
 	if s.config.DatabaseURL != "" || racing { // nothing in here is concurrent
 		checks = onServer
 	}
@@ -79,7 +79,7 @@ func (s *store) property(checks, onServer, steps int, check func(*rapid.T)) {
 
 // world is the ledger with two processes, and what is true outside of it.
 type world struct {
-	*store
+	*suite
 	processes []*ledger.Ledger
 	batches   []string
 	before    map[int64]ledger.Row   // the rows as they were after the last step
@@ -107,9 +107,9 @@ type sent struct {
 	dead     bool
 }
 
-func newWorld(s *store, t *rapid.T) *world {
+func newWorld(s *suite, t *rapid.T) *world {
 	w := &world{
-		store:  s,
+		suite:  s,
 		t:      t,
 		made:   make(map[filing.Key][]string),
 		told:   make(map[string]*sent),
@@ -537,7 +537,7 @@ func (w *world) correct(t *rapid.T) {
 	_, l := w.any(t)
 	id := fmt.Sprint("fixes", len(w.batches))
 	company := rapid.SampledFrom([]string{"comp_1", "comp_2", "comp_3"}).Draw(t, "company")
-	w.store.correct(l, id, row.Batch, fix(2, row.Number, company,
+	w.suite.correct(l, id, row.Batch, fix(2, row.Number, company,
 		rapid.SampledFrom([]filing.Result{filing.Ready, filing.Ready, filing.Skipped}).Draw(t, "as")))
 	w.must(l.OpenBatch(w.Context(), id))
 	w.batches = append(w.batches, id)

@@ -13,7 +13,7 @@ import (
 // One business key, one purchase: of rows that ask for the same in one batch, in
 // two and in two processes, all at once, exactly one is let through.
 func TestOneKeyOneRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		one, two := s.open(), s.open()
 		var rows []ledger.Row
 		for _, batch := range []string{"a", "b"} {
@@ -69,7 +69,7 @@ type keyCase struct {
 	buys  bool // the waiting row may buy then
 }
 
-func (c keyCase) test(s *store) {
+func (c keyCase) test(s *suite) {
 	l, other := s.open(), s.open()
 	first := s.add(l, "a", report("comp_1", "2026"))[0]
 	second := s.add(other, "b", report("comp_1", "2026"))[0]
@@ -109,7 +109,7 @@ func (c keyCase) test(s *store) {
 
 // waitsBehind checks that a row of a batch waits for another one, and whether that one
 // moves.
-func (s *store) waitsBehind(l *ledger.Ledger, batch string, moves bool) {
+func (s *suite) waitsBehind(l *ledger.Ledger, batch string, moves bool) {
 	s.Helper()
 	f := s.figures(l, batch)
 	if waits, err := l.WaitsForMoving(s.Context(), batch); err != nil || waits != moves || f.Behind != 1 {
@@ -120,7 +120,7 @@ func (s *store) waitsBehind(l *ledger.Ledger, batch string, moves bool) {
 // A row that waits for an order in doubt keeps a run waiting only where that
 // order is the run's own to send again.
 func TestWaitingForAnUncertainRow(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
 		foreign := s.add(l, "b", agentOrder("comp_1"))[0]
 		s.send(l, rows[0])
@@ -150,7 +150,7 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 
 // --again buys the same once more, once: under a key of its own.
 func TestAgain(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
 		rows := s.add(l, "b", report("comp_1", "2026"), report("comp_1", "2026"))
 		again := func(r ledger.Row) ledger.Intent {
@@ -177,7 +177,7 @@ func TestAgain(t *testing.T) {
 // A subscription bought earlier covers later years, of other batches, while it
 // is not canceled.
 func TestCovers(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"))
 		s.place(l, rows[0])
 		s.place(l, rows[1]) // two years of one file are both meant
@@ -218,7 +218,7 @@ func TestCovers(t *testing.T) {
 }
 
 func TestCompaniesAreRemembered(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1"}))
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", EntityType: filing.LLC}))
 		s.must(l.Companies().RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"}))
@@ -251,7 +251,7 @@ func TestCompaniesAreRemembered(t *testing.T) {
 
 // A company is called as its sheet calls it, or else as the service does.
 func TestCompanyNames(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
 		s.must(l.Companies().Remember(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
 		formed := filing.Request{

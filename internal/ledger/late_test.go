@@ -12,7 +12,7 @@ import (
 // A 409 to the first order of an EIN comes while the second one is out, and the second
 // one's process ends: the company has its EIN, and no order without an item is sent.
 func TestLateConflictWhileTheRepetitionIsOut(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		ein := report("comp_1", "2026")
 		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
 		row := s.add(l, "a", ein)[0]
@@ -32,7 +32,7 @@ func TestLateConflictWhileTheRepetitionIsOut(t *testing.T) {
 // Processes that did not know of each other began attempts of the same number. Each is an
 // attempt of its own, in any order of the answers.
 func TestAnswersToAttemptsOfOneNumber(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		s.place(l, row)
 		for _, a := range []struct {
@@ -64,7 +64,7 @@ func TestAnswersToAttemptsOfOneNumber(t *testing.T) {
 // A service whose gateway gave up may still make the order: the row is not sent again before a
 // request would have ended, however soon the answer came.
 func TestARepetitionWaitsForTheTimeout(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.Timeout = 20 * time.Second
 		l := s.open()
 		ein := report("comp_1", "2026")

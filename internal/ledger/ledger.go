@@ -1,20 +1,15 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-	"github.com/pressly/goose/v3"
-	sqlitedriver "modernc.org/sqlite"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -23,7 +18,7 @@ import (
 // The errors of the package.
 var (
 	// ErrNotFound is returned if the ledger has no such record, such as a batch or a row.
-	ErrNotFound = errors.New("not in the ledger")
+	ErrNotFound = store.ErrNotFound
 	// ErrMode is returned if a ledger with test orders is opened for live orders, or the reverse. A
 	// ledger must not mix test and live purchases.
 	ErrMode = errors.New("the ledger belongs to another environment")
@@ -37,14 +32,6 @@ var (
 	// ErrTransition is returned for a change that the row's state does not allow.
 	ErrTransition = errors.New("the row's state does not allow it")
 )
-
-// errCommit is returned if the response to a commit was lost, or if an SQLite file was replaced
-// during the commit. The ledger may or may not have the change.
-var errCommit = errors.New("commit a change of the ledger")
-
-// errNotPostgres never repeats the address, because the address contains a password.
-var errNotPostgres = errors.New(
-	"DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
 // Config configures a ledger.
 type Config struct {
@@ -79,173 +66,47 @@ type Ledger struct{ *database }
 // Open opens the ledger, creates or migrates it if needed, and registers this process as one that
 // may place orders. Close ends the registration.
 func Open(ctx context.Context, c Config) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Join(c.Dir, "locks"), 0o700); err != nil {
-		return nil, fmt.Errorf("create the data folder: %w", err)
-	}
-	// The caller reports files that belong to another user.
-	_ = KeepPrivate(c.Dir)
-	l := newLedger(c)
-	if err := l.connect(ctx, c.DatabaseURL); err != nil {
+	store, err := store.Open(ctx, store.Config{
+		Dir:         c.Dir,
+		DatabaseURL: c.DatabaseURL,
+		Now:         c.Now,
+		Clock:       c.Clock,
+		SealKey:     c.SealKey,
+	})
+	if err != nil {
 		return nil, err
 	}
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return join(ctx, store, c)
 }
 
-// newLedger returns a ledger that is not connected yet.
-func newLedger(c Config) *Ledger {
+// join registers this process with the ledger of an open database and begins to commit.
+func join(ctx context.Context, store *store.DB, c Config) (*Ledger, error) {
 	l := &Ledger{&database{
-		dir:          c.Dir,
-		clock:        newClock(c),
-		lease:        c.Lease,
-		timeout:      c.Timeout,
+		DB:           store,
+		owner:        Process{ID: store.Lock.ID, Host: store.Lock.Host, PID: os.Getpid(), lock: store.Lock.Path},
+		lease:        cmp.Or(c.Lease, 30*time.Second),
 		repeatAgents: c.RepeatAgents,
 		tolerance:    c.Tolerance,
 		editLimit:    maxEdits,
-		statements:   statements{ready: make(map[string]*sql.Stmt), reads: make(map[string]*sql.Stmt)},
 		transitions:  make(chan *transition, maxGroup),
 		stop:         make(chan struct{}),
 		committed:    make(chan struct{}),
 	}}
-	l.now = l.clock.now
-	l.sealing.given, l.sealing.path = c.SealKey, filepath.Join(c.Dir, sealKeyFile)
-	if l.timeout == 0 {
-		l.timeout = 30 * time.Second
-	}
-	if l.lease == 0 {
-		l.lease = 30 * time.Second
-	}
-	return l
-}
-
-// join registers the process with a connected ledger and begins to commit.
-func (l *Ledger) join(ctx context.Context) error {
-	var err error
-	// This precedes loadCommits, so that a file that appears later counts as new.
-	if !l.dialect.together {
-		l.committedTo, err = os.Stat(l.path())
-	}
-	if err := errors.Join(err, l.loadCommits(), l.enlist(ctx)); err != nil {
-		l.disconnect()
-		l.unlock()
-		return err
+	l.owner.Timeout = cmp.Or(c.Timeout, 30*time.Second)
+	store.OnChange = l.recordAudit
+	if err := errors.Join(l.loadCommits(), l.enlist(ctx)); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	l.stopped.Add(2)
 	go l.commitGroups()
 	go l.keepLease()
-	return nil
+	return l, nil
 }
-
-// Dir returns the data folder, whose files persist from one process to the next.
-func (l *Ledger) Dir() string { return l.dir }
 
 // Repeatable reports whether an order of the products may be sent again after an attempt with an
 // unknown outcome.
 func (l *Ledger) Repeatable(products []filing.Product) bool {
 	return !slices.ContainsFunc(products, func(p filing.Product) bool { return !p.Repeatable(l.repeatAgents) })
-}
-
-// connect opens the database and migrates its tables.
-func (db *database) connect(ctx context.Context, databaseURL string) (err error) {
-	defer func() {
-		if err != nil {
-			db.disconnect()
-			db.unlock()
-		}
-	}()
-	if databaseURL == "" {
-		db.dialect = sqlite
-		db.writeLock = newWriteLock(db.dir)
-		if err := db.takeLock(); err != nil {
-			return err
-		}
-		if err := db.createFile(); err != nil {
-			return err
-		}
-		// synchronous=FULL makes a committed intent survive a power cut.
-		name := "file:" + (&url.URL{Path: db.path()}).EscapedPath() +
-			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
-			"&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
-		db.write = openClean(named{&sqlitedriver.Driver{}, name})
-		db.write.SetMaxOpenConns(1)
-		db.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
-		db.read.SetMaxOpenConns(4)
-	} else {
-		db.dialect = postgres
-		if !strings.HasPrefix(databaseURL, "postgres://") && !strings.HasPrefix(databaseURL, "postgresql://") {
-			return errNotPostgres
-		}
-		if db.write, err = openPostgres(databaseURL); err != nil {
-			return err
-		}
-		db.write.SetMaxOpenConns(8)
-		db.write.SetMaxIdleConns(8)
-		db.read = db.write
-	}
-	return db.migrate(ctx, databaseURL)
-}
-
-// createFile creates the SQLite file with permissions for its owner only. SQLite gives its log and
-// its index the same permissions. followFile compares the database with this file and so notices
-// any file that replaces it from now on, regardless of the file that a connection opens.
-func (db *database) createFile() error {
-	file, err := os.OpenFile(db.path(), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the ledger: %w", err)
-	}
-	db.file, err = file.Stat()
-	return errors.Join(err, file.Close())
-}
-
-// migrate runs the missing migrations, one process at a time.
-func (db *database) migrate(ctx context.Context, databaseURL string) error {
-	conn := db.write
-	var options []goose.ProviderOption
-	var err error
-	if databaseURL == "" {
-		guard := flock.New(filepath.Join(db.dir, "locks", "migrate"))
-		if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("wait for another process to prepare the ledger: %w", err)
-		}
-		defer guard.Unlock()
-	} else {
-		// Unlike openPostgres, sql.Open does not give up a silent connection. A migration of a large
-		// table is silent for long, and so is the wait for another process that migrates.
-		if conn, err = sql.Open("pgx", databaseURL); err != nil {
-			return errNotPostgres
-		}
-		defer conn.Close()
-		options = append(options, goose.WithSessionLocker(migrationLock{}))
-	}
-	provider, err := db.dialect.provider(conn, options...)
-	if err != nil {
-		return err
-	}
-	if err := db.refuseUnknown(ctx, provider); err != nil {
-		return err
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("prepare the ledger's tables: %w", err)
-	}
-	return db.sign(ctx)
-}
-
-// migrationLock lets one process migrate a PostgreSQL ledger at a time. The lock of goose polls
-// every five seconds, so the last process of a fleet that starts at once would wait a minute.
-type migrationLock struct{}
-
-const migrationLockID = 0x62756c6b66696c65 // "bulkfile"
-
-func (migrationLock) SessionLock(ctx context.Context, c *sql.Conn) error {
-	_, err := c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(migrationLockID))
-	return err
-}
-
-func (migrationLock) SessionUnlock(ctx context.Context, c *sql.Conn) error {
-	_, err := c.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, int64(migrationLockID))
-	return err
 }
 
 // Close commits the pending transitions, ends the registration and closes the database. Rows that
@@ -256,19 +117,8 @@ func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		close(l.stop)
 		l.stopped.Wait()
-		err = errors.Join(l.retire(), l.disconnect())
+		err = errors.Join(l.retire(), l.DB.Close())
 	})
-	return err
-}
-
-func (db *database) disconnect() error {
-	var err error
-	if db.write != nil {
-		err = db.write.Close()
-	}
-	if db.read != nil && db.read != db.write {
-		err = errors.Join(err, db.read.Close())
-	}
 	return err
 }
 
@@ -277,8 +127,8 @@ func (db *database) disconnect() error {
 // instead. The audit event of the context is recorded in the same transaction.
 func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	return db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
-		if c.schema > db.schema {
-			return newer(c.schema, db.schema, c.writtenBy)
+		if err := db.RefuseNewer(c.schema, c.writtenBy); err != nil {
+			return err
 		}
 		return f(tx, c)
 	})
@@ -286,87 +136,26 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 
 // commitChange is change for a ledger of any version. It records in-flight answers even if a newer
 // version has migrated the tables.
-func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
-	act := auditOf(ctx)
-	defer func() {
-		act.end(err == nil)
-		if act != nil && err == nil {
-			db.report(act.act)
-		}
-	}()
-	if !db.dialect.together {
-		// SQLite waits only for its own disk, and watching a context costs it a goroutine per
-		// statement.
-		ctx = context.WithoutCancel(ctx)
-	}
-	if err := db.writeLock.lock(); err != nil {
-		return err
-	}
-	defer db.writeLock.unlock()
-	var file os.FileInfo
-	if !db.dialect.together {
-		if file, err = db.followFile(); err != nil {
+func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	var c *control
+	err := db.Transact(ctx, func(tx *sql.Tx, replaced bool) (err error) {
+		known := db.restoreDetector.highest()
+		if c, err = db.readControl(ctx, tx); err != nil {
 			return err
 		}
-		db.statements.prepare(ctx, db.write)
-	}
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin a change of the ledger: %w", err)
-	}
-	defer tx.Rollback()
-	known := db.restoreDetector.highest()
-	c, err := db.readControl(ctx, tx)
-	if err != nil {
-		return err
-	}
-	c.fileReplaced = file != nil && !os.SameFile(db.committedTo, file)
-	if err := db.compare(ctx, tx, c, known); err != nil {
-		return err
-	}
-	if err := act.record(ctx, tx, fromMillis(c.now)); err != nil {
-		return err
-	}
-	if err := f(tx, c); err != nil {
-		return err
-	}
-	c.commits++
-	c.changedAt = c.now
-	if err := db.writeControl(ctx, tx, c); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%w: %w", errCommit, err)
-	}
-	if !db.dialect.together {
-		if err := db.checkFile(file); err != nil {
+		c.fileReplaced = replaced
+		if err := db.compare(ctx, tx, c, known); err != nil {
 			return err
 		}
-		db.committedTo = file
+		if err := f(tx, c); err != nil {
+			return err
+		}
+		c.commits++
+		c.changedAt = c.now
+		return db.writeControl(ctx, tx, c)
+	})
+	if err == nil {
+		db.restoreDetector.committed(c)
 	}
-	db.restoreDetector.committed(c)
-	return nil
-}
-
-// toMillis converts a time to Unix milliseconds. The zero time is 0.
-func toMillis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// fromMillis converts Unix milliseconds to a time in UTC. 0 is the zero time.
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func boolInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
+	return err
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// store is one database under test, and a clock that stands still until it is
+// suite is one database under test, and a clock that stands still until it is
 // moved.
-type store struct {
+type suite struct {
 	*testing.T
 	config ledger.Config
 
@@ -34,9 +34,9 @@ var offsets = []time.Duration{0, 48 * time.Hour, -26 * time.Hour, 2 * time.Hour,
 
 // onBothDatabases runs one suite on SQLite and on PostgreSQL. After each the book
 // must add up.
-func onBothDatabases(t *testing.T, suite func(*store)) {
+func onBothDatabases(t *testing.T, test func(*suite)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+		s := &suite{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 		// Nothing renews a lease while the clock stands still.
 		s.config = ledger.Config{
 			Dir:          ledgertest.Dir(t),
@@ -46,7 +46,7 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 			Lease:        24 * time.Hour,
 			Timeout:      time.Nanosecond, // a row may be sent again at once
 		}
-		suite(s)
+		test(s)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -54,25 +54,25 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 }
 
 // onLedger is onBothDatabases for a suite that begins with one process.
-func onLedger(t *testing.T, suite func(*store, context.Context, *ledger.Ledger)) {
-	onBothDatabases(t, func(s *store) { suite(s, s.Context(), s.open()) })
+func onLedger(t *testing.T, test func(*suite, context.Context, *ledger.Ledger)) {
+	onBothDatabases(t, func(s *suite) { test(s, s.Context(), s.open()) })
 }
 
-func (s *store) clock() time.Time {
+func (s *suite) clock() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
 // pass lets time go by.
-func (s *store) pass(d time.Duration) {
+func (s *suite) pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
 }
 
 // open opens the ledger as one more process.
-func (s *store) open() *ledger.Ledger {
+func (s *suite) open() *ledger.Ledger {
 	s.Helper()
 	config := s.config
 	if config.Now == nil {
@@ -92,7 +92,7 @@ func (s *store) open() *ledger.Ledger {
 }
 
 // sql is a connection beside the ledger, for what no method does.
-func (s *store) sql() *sql.DB {
+func (s *suite) sql() *sql.DB {
 	s.Helper()
 	driver, name := "pgx", s.config.DatabaseURL
 	if name == "" {
@@ -106,7 +106,7 @@ func (s *store) sql() *sql.DB {
 	return db
 }
 
-func (s *store) exec(query string, args ...any) {
+func (s *suite) exec(query string, args ...any) {
 	s.Helper()
 	if _, err := s.sql().ExecContext(s.Context(), query, args...); err != nil {
 		s.Fatal(err)
@@ -114,7 +114,7 @@ func (s *store) exec(query string, args ...any) {
 }
 
 // must fails the test on an error.
-func (s *store) must(err error) {
+func (s *suite) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -122,21 +122,21 @@ func (s *store) must(err error) {
 }
 
 // row reads a row as it is now.
-func (s *store) row(l *ledger.Ledger, id int64) ledger.Row {
+func (s *suite) row(l *ledger.Ledger, id int64) ledger.Row {
 	s.Helper()
 	r, err := l.Row(s.Context(), id)
 	s.must(err)
 	return r
 }
 
-func (s *store) figures(l *ledger.Ledger, batch string) ledger.Figures {
+func (s *suite) figures(l *ledger.Ledger, batch string) ledger.Figures {
 	s.Helper()
 	f, err := l.Figures(s.Context(), batch)
 	s.must(err)
 	return f
 }
 
-func (s *store) book(l *ledger.Ledger) ledger.Balance {
+func (s *suite) book(l *ledger.Ledger) ledger.Balance {
 	s.Helper()
 	b, err := l.Balance(s.Context())
 	s.must(err)
@@ -144,7 +144,7 @@ func (s *store) book(l *ledger.Ledger) ledger.Balance {
 }
 
 // begin commits an intent and reports what the ledger said.
-func (s *store) begin(l *ledger.Ledger, in ledger.Intent) ledger.Begun {
+func (s *suite) begin(l *ledger.Ledger, in ledger.Intent) ledger.Begun {
 	s.Helper()
 	begun, err := l.Begin(s.Context(), in)
 	s.must(err)
@@ -152,7 +152,7 @@ func (s *store) begin(l *ledger.Ledger, in ledger.Intent) ledger.Begun {
 }
 
 // send is begin for a row that must be let through.
-func (s *store) send(l *ledger.Ledger, r ledger.Row) int {
+func (s *suite) send(l *ledger.Ledger, r ledger.Row) int {
 	s.Helper()
 	begun := s.begin(l, intent(s.row(l, r.ID)))
 	if begun.Try == 0 {
@@ -162,7 +162,7 @@ func (s *store) send(l *ledger.Ledger, r ledger.Row) int {
 }
 
 // answer settles the present attempt of a row.
-func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) ledger.Row {
+func (s *suite) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) ledger.Row {
 	s.Helper()
 	now := s.row(l, r.ID)
 	s.must(l.RecordOutcome(s.Context(), outcome(now, now.Tries, class)))
@@ -170,14 +170,14 @@ func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) 
 }
 
 // place takes a row all the way.
-func (s *store) place(l *ledger.Ledger, r ledger.Row) ledger.Row {
+func (s *suite) place(l *ledger.Ledger, r ledger.Row) ledger.Row {
 	s.Helper()
 	s.send(l, r)
 	return s.answer(l, r, filing.Accepted)
 }
 
 // want checks a row's state and what is set aside for it.
-func (s *store) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held money.Cents) ledger.Row {
+func (s *suite) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held money.Cents) ledger.Row {
 	s.Helper()
 	got := s.row(l, r.ID)
 	if got.Result != result || got.Reserved != held {
@@ -221,7 +221,7 @@ func agentOrder(company string) ledger.Row {
 const cost = money.Cents(7500)
 
 // add records a batch of rows and opens it.
-func (s *store) add(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
+func (s *suite) add(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
 	s.Helper()
 	ctx := s.Context()
 	created, err := l.CreateBatch(ctx,
@@ -237,7 +237,7 @@ func (s *store) add(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Ro
 	return s.rows(l, id)
 }
 
-func (s *store) rows(l *ledger.Ledger, batch string) []ledger.Row {
+func (s *suite) rows(l *ledger.Ledger, batch string) []ledger.Row {
 	s.Helper()
 	var rows []ledger.Row
 	for r, err := range l.Rows(s.Context(), batch) {
@@ -248,7 +248,7 @@ func (s *store) rows(l *ledger.Ledger, batch string) []ledger.Row {
 }
 
 // sweep settles what dead processes left, as the jobs do, and reports how much.
-func (s *store) sweep(l *ledger.Ledger) int {
+func (s *suite) sweep(l *ledger.Ledger) int {
 	s.Helper()
 	orphans, err := l.Fleet().Orphans(s.Context())
 	s.must(err)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -37,16 +39,16 @@ var ErrApproveBatchFirst = errors.New("the batch itself waits for approval: appr
 
 // CostIncrease sums the rows of a batch whose orders cost more than was approved.
 func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
-	return loadCostIncrease(ctx, l.read, batch)
+	return loadCostIncrease(ctx, l.Read, batch)
 }
 
 // loadCostIncrease reads the rows one by one, because an approval covers exactly these rows at
 // these costs and not other rows with the same number and sum.
-func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncrease, error) {
+func loadCostIncrease(ctx context.Context, q store.Querier, batch string) (CostIncrease, error) {
 	var c CostIncrease
 	plan := sha256.New()
 	io.WriteString(plan, "costs of "+batch+"\n")
-	rows, err := list[struct {
+	rows, err := store.List[struct {
 		ID, Tries   int64
 		Approved    money.Cents
 		Cost, Spent money.Cost

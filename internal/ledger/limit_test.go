@@ -13,7 +13,7 @@ import (
 // What was quoted when a batch was opened is approved, and is a limit: an order
 // that would cost more waits for a new approval, and the others go.
 func TestTheApprovedCostIsALimit(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
@@ -64,7 +64,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 // Where a second person has to approve, the person who asked does not approve a
 // higher cost either.
 func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		ana := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
@@ -81,7 +81,7 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 }
 
 // waitsAt has a row wait for the approval of a cost.
-func (s *store) waitsAt(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
+func (s *suite) waitsAt(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 	s.Helper()
 	in := intent(s.row(l, r.ID))
 	in.Cost.Amount = amount
@@ -93,7 +93,7 @@ func (s *store) waitsAt(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 // An approval of costs covers the rows that were looked at, each at its cost: other
 // rows of the same number and sum need another.
 func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		s.waitsAt(l, rows[0], cost+1)
 		s.waitsAt(l, rows[1], cost+2)
@@ -132,7 +132,7 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 // An approval of costs is refused where nothing waits for one, or the batch itself
 // waits.
 func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
 		rows := s.quoted(l, "a", cost)
 		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalNeeded)
@@ -153,7 +153,7 @@ func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 // An approval of a cost of which a part was not known has no limit, nor has a row
 // that nobody quoted; a tolerance is what the settings say.
 func TestWhatHasNoLimit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.Tolerance = 500
 		l := s.open()
 		unknown := reports("a", 1)
@@ -169,7 +169,7 @@ func TestWhatHasNoLimit(t *testing.T) {
 	})
 }
 
-func (s *store) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
+func (s *suite) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 	s.Helper()
 	in := intent(r)
 	in.Cost.Amount = amount
@@ -179,7 +179,7 @@ func (s *store) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 }
 
 // quoted adds a batch of reports that are quoted before it is opened.
-func (s *store) quoted(l *ledger.Ledger, id string, costs ...money.Cents) []ledger.Row {
+func (s *suite) quoted(l *ledger.Ledger, id string, costs ...money.Cents) []ledger.Row {
 	s.Helper()
 	rows := reports(id, len(costs))
 	for i, c := range costs {
@@ -188,7 +188,7 @@ func (s *store) quoted(l *ledger.Ledger, id string, costs ...money.Cents) []ledg
 	return s.quotedRows(l, id, rows...)
 }
 
-func (s *store) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
+func (s *suite) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
 	created, err := l.CreateBatch(ctx,
@@ -211,7 +211,7 @@ func (s *store) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []le
 
 // What was approved stops a cost that is not known any more.
 func TestLimitStopsAnUnknownCost(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		in := intent(s.quoted(l, "a", cost)[0])
 		in.Cost = money.Cost{Amount: cost - 1, Certainty: money.Unknown}
 		if begun := s.begin(l, in); !begun.Dearer {
@@ -223,7 +223,7 @@ func TestLimitStopsAnUnknownCost(t *testing.T) {
 // A row that was held back when its batch was opened waits for an approval when it is released,
 // also after a quote.
 func TestLimitOfAReleasedRow(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
 		s.must(err)
 		rows := reports("a", 2)

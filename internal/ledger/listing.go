@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -45,7 +47,7 @@ type RowQuery struct {
 const atRest = `r.result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled')`
 
 // condition returns the condition of the query, without After and Limit.
-func (q *RowQuery) condition(d dialect) (string, []any) {
+func (q *RowQuery) condition(d store.Dialect) (string, []any) {
 	where, args := []string{`r.batch = $1`}, []any{q.Batch}
 	argument := func(v any) string {
 		args = append(args, v)
@@ -89,7 +91,7 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 		like := argument("%" + escapeLike(inJSON(term)) + "%")
 		exact := argument(term)
 		matches := []string{
-			`r.cells ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.like + ` ` + like + ` ESCAPE '!'`,
+			`r.cells ` + d.Like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.Like + ` ` + like + ` ESCAPE '!'`,
 			`r.company = ` + exact,
 			`EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.order_id = ` + exact + `)`,
 		}
@@ -114,9 +116,9 @@ func escapeLike(text string) string {
 // ListRows reads some rows of a batch with their items, in the order of the input. It counts all
 // rows that match the query, unless the query is Uncounted.
 func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total int, err error) {
-	where, args := q.condition(l.dialect)
+	where, args := q.condition(l.Dialect)
 	if !q.Uncounted {
-		if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM result_rows r WHERE `+where,
+		if err := l.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM result_rows r WHERE `+where,
 			args...).Scan(&total); err != nil {
 			return nil, 0, fmt.Errorf("count rows of batch %s: %w", q.Batch, err)
 		}
@@ -159,7 +161,7 @@ func (db *database) rowNumbered(ctx context.Context, from, batch string, number 
 
 // OfRow lists at most limit entries of a row, the newest first.
 func (l Entries) OfRow(ctx context.Context, row int64, limit int) ([]Entry, error) {
-	return list[Entry](ctx, l.read, "list the entries of a row",
+	return store.List[Entry](ctx, l.Read, "list the entries of a row",
 		`SELECT e.id, e.at, e.kind, e.amount, e.row, r.batch, r.number, e.note
 			FROM entries e JOIN rows r ON r.id = e.row WHERE e.row = $1 ORDER BY e.id DESC LIMIT $2`, row, limit)
 }

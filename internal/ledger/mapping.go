@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Mapping is the meaning of a spreadsheet's columns as a person chose it. It is stored by the shape
@@ -37,28 +39,28 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 				VALUES ($1,$2,$3,$4,$5)
 				ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns,
 					created_by = excluded.created_by, created_at = excluded.created_at`,
-			m.Shape, string(headers), string(columns), m.CreatedBy, toMillis(l.now()))
+			m.Shape, string(headers), string(columns), m.CreatedBy, store.ToMillis(l.Now()))
 		return err
 	})
-	return wrap("save the column mapping", err)
+	return store.Wrap("save the column mapping", err)
 }
 
 const mappingColumns = `shape, headers, columns, created_by, created_at`
 
 // FindMapping finds the mapping of a shape. It returns ErrNotFound if the shape has none.
 func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error) {
-	return find[Mapping](ctx, l.read, ErrNotFound, "find the column mapping "+shape,
+	return store.Find[Mapping](ctx, l.Read, ErrNotFound, "find the column mapping "+shape,
 		`SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`, shape)
 }
 
 // ListMappings lists the stored mappings, the newest first.
 func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
-	return list[Mapping](ctx, l.read, "list the column mappings",
+	return store.List[Mapping](ctx, l.Read, "list the column mappings",
 		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
 }
 
 // DeleteMapping deletes a mapping. It returns ErrNotFound if the shape has none.
 func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
-	return wrap("delete the column mapping "+shape,
-		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))
+	return store.Wrap("delete the column mapping "+shape,
+		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))
 }

@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -175,14 +177,14 @@ const (
 
 // FindReportable reads the state that may need a notification. It changes nothing.
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
-	n, err := find[Reportable](ctx, l.read, ErrNotFound, "find what to report", selectReportable)
+	n, err := store.Find[Reportable](ctx, l.Read, ErrNotFound, "find what to report", selectReportable)
 	if err != nil {
 		return n, err
 	}
-	endings, err := list[struct {
+	endings, err := store.List[struct {
 		ID       string
 		Notified bool
-	}](ctx, l.read, "find finished batches", selectEndings)
+	}](ctx, l.Read, "find finished batches", selectEndings)
 	if err != nil {
 		return n, err
 	}
@@ -193,7 +195,7 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 			n.Ended = append(n.Ended, e.ID)
 		}
 	}
-	n.Pending, err = list[Pending](ctx, l.read, "find unreported rows", selectPending)
+	n.Pending, err = store.List[Pending](ctx, l.Read, "find unreported rows", selectPending)
 	return n, err
 }
 
@@ -204,9 +206,9 @@ var errReported = errors.New("another process reports it")
 // That is the case if the same state lasts already, if it is over, or if another notification has
 // one of the rows.
 func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err error) {
-	marks := make([]record, len(n.Pending))
+	marks := make([]store.Record, len(n.Pending))
 	for i, u := range n.Pending {
-		marks[i] = record{text("kind", n.Kind), number("ref", u.Ref), number("mark", u.Mark)}
+		marks[i] = store.Record{store.Text("kind", n.Kind), store.Number("ref", u.Ref), store.Number("mark", u.Mark)}
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		// Adding notifications locks the control row, so nothing read here changes before the
@@ -217,7 +219,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			n.Batch).Scan(&lasts); err != nil {
 			return err
 		}
-		err := l.query(
+		err := l.QueryRecords(
 			ctx, tx, `SELECT t.ref {{v,}} notified t WHERE t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
 			marks,
 			func(func(...any) error) error { taken = true; return nil })
@@ -237,9 +239,9 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			return err
 		}
 		for i := range marks {
-			marks[i] = append(marks[i], number("notification", id))
+			marks[i] = append(marks[i], store.Number("notification", id))
 		}
-		return l.exec(
+		return l.ExecRecords(
 			ctx, tx, `INSERT INTO notified (kind, ref, mark, notification)
 				SELECT v.kind, v.ref, v.mark, v.notification {{v}}`,
 			marks)
@@ -257,14 +259,14 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 // product's name, so that a mailbox can sort the messages. A subject about test orders mentions the
 // test mode.
 func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notification) (id int64, err error) {
-	now := toMillis(db.now())
+	now := store.ToMillis(db.Now())
 	due, subject := now, presentable(n.Subject)
 	if subject == "" {
 		due = 0
 	} else {
 		var mode string
 		if err := tx.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
-			return 0, wrap("read the mode of the ledger", err)
+			return 0, store.Wrap("read the mode of the ledger", err)
 		}
 		product := "Bulkfiling: "
 		if mode == "test" {
@@ -277,9 +279,9 @@ func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notifi
 		ctx, `INSERT INTO notifications (kind, batch, subject, body, at, lasts, due, recipients, path)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			RETURNING id`,
-		n.Kind, n.Batch, subject, presentable(n.Body), now, boolInt(n.Lasts), due,
+		n.Kind, n.Batch, subject, presentable(n.Body), now, store.BoolInt(n.Lasts), due,
 		strings.Join(slices.Compact(to), " "), n.Path).Scan(&id)
-	return id, wrap("add a notification", err)
+	return id, store.Wrap("add a notification", err)
 }
 
 // apiKey is the pattern of API keys.
@@ -305,7 +307,7 @@ func (db *database) addNotification(ctx context.Context, tx *sql.Tx, n Notificat
 // ListReported lists the rows that the notifications of a kind have reported. Only Kind, Ref and
 // Mark are set.
 func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {
-	reported, err := list[Pending](ctx, l.read, "list what was reported",
+	reported, err := store.List[Pending](ctx, l.Read, "list what was reported",
 		`SELECT kind, ref, mark FROM notified WHERE kind = $1`, kind)
 	all := make(map[Pending]bool, len(reported))
 	for _, p := range reported {
@@ -314,7 +316,7 @@ func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) 
 	return all, err
 }
 
-func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {
+func endNotification(ctx context.Context, x store.Execer, kind NotificationKind, batch string) error {
 	_, err := x.ExecContext(ctx, `UPDATE notifications SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
 		kind, batch)
 	return err
@@ -323,32 +325,29 @@ func endNotification(ctx context.Context, x execer, kind NotificationKind, batch
 // End records that the reported state is over without a notification. If the state occurs again, it
 // is reported again.
 func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
-	if err := l.writeLock.lock(); err != nil {
-		return err
-	}
-	defer l.writeLock.unlock()
-	return wrap(fmt.Sprintf("end the notification of %s", kind), endNotification(ctx, l.write, kind, batch))
+	return store.Wrap(fmt.Sprintf("end the notification of %s", kind), l.Transact(withoutAudit(ctx),
+		func(tx *sql.Tx, _ bool) error { return endNotification(ctx, tx, kind, batch) }))
 }
 
 // ForgetCured deletes the record of reported exceptions that are resolved, so that they are
 // reported again if they recur.
 func (l Notifications) ForgetCured(ctx context.Context) error {
-	_, err := l.exclusively(
+	_, err := l.Exec(
 		ctx, `DELETE FROM notified WHERE kind = 'exceptions'
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = notified.ref AND i.exception = notified.mark)`)
-	return wrap("delete resolved exceptions", err)
+	return store.Wrap("delete resolved exceptions", err)
 }
 
 // FindLast returns the time of the newest notification of a kind about a batch, or the zero time if
 // there is no such notification.
 func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx,
+	if err := l.Read.QueryRowContext(ctx,
 		`SELECT COALESCE(MAX(at), 0) FROM notifications WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("find the last notification of %s: %w", kind, err)
 	}
-	return fromMillis(at), nil
+	return store.FromMillis(at), nil
 }
 
 const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, reported,
@@ -359,19 +358,19 @@ const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tri
 // false if nothing is due.
 func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
-	in, args := among(l.dialect, kinds, toMillis(l.now()))
+	in, args := store.Among(l.Dialect, kinds, store.ToMillis(l.Now()))
 	for len(kinds) > 0 {
-		found, err := list[Notification](ctx, l.read, "find a notification to send",
+		found, err := store.List[Notification](ctx, l.Read, "find a notification to send",
 			`SELECT `+notificationColumns+` FROM notifications WHERE due <> 0 AND due <= $1 AND kind `+in+
 				` ORDER BY due, id LIMIT 1`, args...)
 		if err != nil || len(found) == 0 {
 			return Notification{}, false, err
 		}
 		n = found[0]
-		until := fromMillis(toMillis(l.now().Add(lease)))
-		mine, err := affected(l.exclusively(ctx,
+		until := store.FromMillis(store.ToMillis(l.Now().Add(lease)))
+		mine, err := store.Affected(l.Exec(ctx,
 			`UPDATE notifications SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`,
-			n.ID, toMillis(n.Due), toMillis(until)))
+			n.ID, store.ToMillis(n.Due), store.ToMillis(until)))
 		if err != nil {
 			return Notification{}, false, fmt.Errorf("claim notification %d: %w", n.ID, err)
 		}
@@ -389,28 +388,28 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 // secret. RecordDelivery does nothing if the claim has expired.
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
-	_, err := l.exclusively(ctx,
+	_, err := l.Exec(ctx,
 		`UPDATE notifications SET due = $3, reported = $4, failure = $5 WHERE id = $1 AND due = $2`,
-		n.ID, toMillis(n.Due), toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
-	return wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
+		n.ID, store.ToMillis(n.Due), store.ToMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
+	return store.Wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
 }
 
 // GiveUp stops sending notifications that are older than age and returns their number.
 func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, error) {
 	// Write nothing if no notification is old.
-	limit := toMillis(l.now().Add(-age))
+	limit := store.ToMillis(l.Now().Add(-age))
 	var old bool
-	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notifications WHERE due <> 0 AND at < $1)`,
+	if err := l.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notifications WHERE due <> 0 AND at < $1)`,
 		limit).Scan(&old); err != nil || !old {
-		return 0, wrap("look for old notifications", err)
+		return 0, store.Wrap("look for old notifications", err)
 	}
-	n, err := affected(l.exclusively(ctx, `UPDATE notifications SET due = 0 WHERE due <> 0 AND at < $1`, limit))
-	return n, wrap("give up notifications", err)
+	n, err := store.Affected(l.Exec(ctx, `UPDATE notifications SET due = 0 WHERE due <> 0 AND at < $1`, limit))
+	return n, store.Wrap("give up notifications", err)
 }
 
 // List lists the sent and pending notifications, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
-	return list[Notification](ctx, l.read, "list notifications",
+	return store.List[Notification](ctx, l.Read, "list notifications",
 		`SELECT `+notificationColumns+` FROM notifications ORDER BY id DESC LIMIT $1`, limit)
 }
 
@@ -425,6 +424,6 @@ const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS B
 // Backlog returns the number of rows that wait to be placed and their known cost beyond the
 // reservations.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
-	err = l.read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
-	return rows, cost, wrap("sum up the rows that wait", err)
+	err = l.Read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
+	return rows, cost, store.Wrap("sum up the rows that wait", err)
 }

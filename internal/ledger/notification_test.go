@@ -11,14 +11,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-func (s *store) news(l *ledger.Ledger) ledger.Reportable {
+func (s *suite) news(l *ledger.Ledger) ledger.Reportable {
 	s.Helper()
 	n, err := l.Notifications().FindReportable(s.Context())
 	s.must(err)
 	return n
 }
 
-func (s *store) keep(l *ledger.Ledger, n ledger.Notification) bool {
+func (s *suite) keep(l *ledger.Ledger, n ledger.Notification) bool {
 	s.Helper()
 	kept, err := l.Notifications().Add(s.Context(), n)
 	s.must(err)
@@ -26,13 +26,13 @@ func (s *store) keep(l *ledger.Ledger, n ledger.Notification) bool {
 }
 
 // except gives an item of a row an exception, as an event does; 0 takes it away.
-func (s *store) except(row int64, code int) {
+func (s *suite) except(row int64, code int) {
 	s.Helper()
 	s.exec(`UPDATE items SET exception = $1 WHERE row = $2`, code, row)
 }
 
 func TestNotificationsOfBatches(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ended := func(want ...string) {
 			s.Helper()
 			if n := s.news(l); !slices.Equal(n.Ended, want) || len(n.Resumed) > 0 {
@@ -87,7 +87,7 @@ func TestNotificationsOfRowsAndItemsComeOnce(t *testing.T) {
 	onBothDatabases(t, testNotificationsOfRowsAndItemsComeOnce)
 }
 
-func testNotificationsOfRowsAndItemsComeOnce(s *store) {
+func testNotificationsOfRowsAndItemsComeOnce(s *suite) {
 	ctx, l := s.Context(), s.open()
 	rows := s.add(l, "b", reports("b", 4)...)
 	for _, r := range rows[:2] {
@@ -153,7 +153,7 @@ func TestNotificationIsClaimedUntilTheLeaseEnds(t *testing.T) {
 	onBothDatabases(t, testNotificationIsClaimedUntilTheLeaseEnds)
 }
 
-func testNotificationIsClaimedUntilTheLeaseEnds(s *store) {
+func testNotificationIsClaimedUntilTheLeaseEnds(s *suite) {
 	ctx, a, b := s.Context(), s.open(), s.open()
 	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon", Path: "/schedule"})
 	claim := func(l *ledger.Ledger, want bool) ledger.Notification {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -32,14 +34,14 @@ func TestTheFileIsReplacedWhileAProcessOpensIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLedger(Config{Dir: dir})
-	err = l.connect(ctx, "")
+	db, err := store.Open(ctx, store.Config{Dir: dir})
 	err = errors.Join(err, os.WriteFile(path+".copy", content, 0o600), remove(path+"-wal"), remove(path+"-shm"),
 		os.Rename(path+".copy", path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.join(ctx); err != nil {
+	l, err := join(ctx, db, Config{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
@@ -69,23 +71,24 @@ func remove(path string) error {
 // restores another ledger into its place.
 func TestAProcessThatOpensTheFileUsesIt(t *testing.T) {
 	dir, ctx := newLedgerFile(t), t.Context()
-	l := newLedger(Config{Dir: dir})
-	if err := l.connect(ctx, ""); err != nil {
+	db, err := store.Open(ctx, store.Config{Dir: dir})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(dir); !errors.Is(err, ErrInUse) {
+	if err := store.CheckUnused(dir); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("a ledger that is being opened counts as unused: %v", err)
 	}
-	if err := l.join(ctx); err != nil {
+	l, err := join(ctx, db, Config{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(dir); !errors.Is(err, ErrInUse) {
+	if err := store.CheckUnused(dir); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("an open ledger counts as unused: %v", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(dir); err != nil {
+	if err := store.CheckUnused(dir); err != nil {
 		t.Errorf("a closed ledger is in use: %v", err)
 	}
 }
@@ -99,7 +102,7 @@ func TestAFailedOpeningUsesNothing(t *testing.T) {
 	if _, err := Open(t.Context(), Config{Dir: dir}); err == nil {
 		t.Fatal("it opened")
 	}
-	if err := CheckUnused(dir); err != nil {
+	if err := store.CheckUnused(dir); err != nil {
 		t.Error(err)
 	}
 }

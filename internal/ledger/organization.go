@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrOrganization is returned if a ledger with the orders of one organization is used for another
@@ -116,7 +118,7 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 			ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at)
 				VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
 			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name,
-			toMillis(l.now()))
+			store.ToMillis(l.Now()))
 		return err
 	})
 }
@@ -139,10 +141,10 @@ func (c Client) Account() string {
 // FilingAccounts lists the filing accounts whose orders the ledger has.
 func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	var mode string
-	if err := l.read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
+	if err := l.Read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
 		return nil, fmt.Errorf("read the ledger's accounts: %w", err)
 	}
-	known, unnamed, err := organizations(ctx, l.read)
+	known, unnamed, err := organizations(ctx, l.Read)
 	var all []string
 	for _, o := range known {
 		all = append(all, Client{Mode: mode, Organization: o}.Account())
@@ -150,18 +152,18 @@ func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	for _, u := range unnamed {
 		all = append(all, Client{Mode: mode, Unnamed: u}.Account())
 	}
-	return all, wrap("read the ledger's accounts", err)
+	return all, store.Wrap("read the ledger's accounts", err)
 }
 
 // List lists the organizations that the ledger is bound to. The list is empty if it is not bound
 // yet.
 func (l Organizations) List(ctx context.Context) ([]Organization, error) {
-	known, _, err := organizations(ctx, l.read)
+	known, _, err := organizations(ctx, l.Read)
 	return known, err
 }
 
-func organizations(ctx context.Context, q querier) (known []Organization, unnamed []string, err error) {
-	all, err := list[struct {
+func organizations(ctx context.Context, q store.Querier) (known []Organization, unnamed []string, err error) {
+	all, err := store.List[struct {
 		Organization
 		Unnamed string
 	}](ctx, q, "read the ledger's organizations",

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -110,8 +112,13 @@ func OriginOf(properties [][]string) *Origin {
 func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
-		in, args := among(l.dialect, some)
-		found, err := list[string](ctx, l.read, "find orders", `SELECT order_id FROM items WHERE order_id `+in, args...)
+		in, args := store.Among(l.Dialect, some)
+		found, err := store.List[string](
+			ctx,
+			l.Read,
+			"find orders",
+			`SELECT order_id FROM items WHERE order_id `+in,
+			args...)
 		if err != nil {
 			return nil, err
 		}
@@ -126,13 +133,13 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 	return l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
-			toMillis(l.now()))
+			store.ToMillis(l.Now()))
 		return err
 	})
 }
 
 // IsResults reports whether results with the hash were written to a file.
 func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
-	return find[bool](ctx, l.read, nil, "look for what was written",
+	return store.Find[bool](ctx, l.Read, nil, "look for what was written",
 		`SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)
 }

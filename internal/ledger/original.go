@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // maxOriginal is the largest spreadsheet that is stored with a batch, in bytes.
@@ -52,18 +54,18 @@ func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, con
 		return fmt.Errorf("encode how the spreadsheet of batch %s was read: %w", batch, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(append(head, '\n')), content)
-	return wrap("save the spreadsheet of batch "+batch, l.saveOriginal(withoutAudit(ctx), batch, whole))
+	return store.Wrap("save the spreadsheet of batch "+batch, l.saveOriginal(withoutAudit(ctx), batch, whole))
 }
 
 func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Reader) error {
-	if _, err := l.exclusively(ctx, `DELETE FROM originals WHERE batch = $1`, batch); err != nil {
+	if _, err := l.Exec(ctx, `DELETE FROM originals WHERE batch = $1`, batch); err != nil {
 		return err
 	}
-	_, err := l.sealParts("original|"+batch, content, func(part int, sealed []byte) error {
-		if part >= maxOriginal/sealedPart {
+	_, err := l.SealParts("original|"+batch, content, func(part int, sealed []byte) error {
+		if part >= maxOriginal/store.SealedPart {
 			return fmt.Errorf("it is larger than %d MB", maxOriginal>>20)
 		}
-		_, err := l.exclusively(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, part,
+		_, err := l.Exec(ctx, `INSERT INTO originals (batch, part, sealed) VALUES ($1,$2,$3)`, batch, part,
 			sealed)
 		return err
 	})
@@ -73,7 +75,7 @@ func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Read
 // LoadOriginal reads the stored spreadsheet of a batch. It returns ErrNotFound if there is none,
 // and ErrSealed.
 func (l *Ledger) LoadOriginal(ctx context.Context, batch string) (*Original, error) {
-	content, err := l.openParts(ctx, "original|"+batch,
+	content, err := l.UnsealParts(ctx, "original|"+batch,
 		`SELECT sealed FROM originals WHERE batch = $1 ORDER BY part`, batch)
 	if err == nil && len(content) == 0 {
 		err = ErrNotFound

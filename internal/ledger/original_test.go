@@ -14,7 +14,7 @@ func TestOriginals(t *testing.T) { onBothDatabases(t, testOriginals) }
 
 // The spreadsheet of a batch is sealed part by part, comes back as it was, and
 // goes with its batch.
-func testOriginals(s *store) {
+func testOriginals(s *suite) {
 	l, ctx := s.open(), s.Context()
 	_, err := l.LoadOriginal(ctx, "b")
 	s.wantErr(err, ledger.ErrNotFound)

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Errors of passkeys.
@@ -41,13 +43,13 @@ const passkeyColumns = `id, account, name, credential, data, created_at, used_at
 
 // ListPasskeys lists the passkeys of an account, the oldest first.
 func (l Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, error) {
-	return list[Passkey](ctx, l.read, "list the passkeys of account "+account,
+	return store.List[Passkey](ctx, l.Read, "list the passkeys of account "+account,
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE account = $1 ORDER BY created_at, id`, account)
 }
 
 // FindPasskey finds a passkey by its credential ID. It returns ErrPasskey if there is none.
 func (l Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
-	return find[Passkey](ctx, l.read, ErrPasskey, "find a passkey",
+	return store.Find[Passkey](ctx, l.Read, ErrPasskey, "find a passkey",
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential)
 }
 
@@ -63,9 +65,9 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 		if n >= maxPasskeys {
 			return ErrPasskeys
 		}
-		added, err := affected(tx.ExecContext(ctx,
+		added, err := store.Affected(tx.ExecContext(ctx,
 			`INSERT INTO passkeys (`+passkeyColumns+`) VALUES ($1,$2,$3,$4,$5,$6,0) ON CONFLICT DO NOTHING`,
-			"K"+rand.Text()[:15], p.Account, p.Name, p.Credential, p.Data, toMillis(l.now())))
+			"K"+rand.Text()[:15], p.Account, p.Name, p.Credential, p.Data, store.ToMillis(l.Now())))
 		switch {
 		case err != nil:
 			return err
@@ -74,14 +76,14 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 		}
 		return endOtherSessions(ctx, tx, p.Account, session)
 	})
-	return wrap("add a passkey to account "+p.Account, err)
+	return store.Wrap("add a passkey to account "+p.Account, err)
 }
 
 // RemovePasskey removes a passkey of an account and ends the account's sessions except the one with
 // the secret. It returns ErrNotFound if there is no such passkey.
 func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
-	return wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
+	return store.Wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := store.Changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
 			account)); err != nil {
 			return err
 		}
@@ -93,9 +95,9 @@ func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string
 // that the use changed, such as its signature counter. It returns ErrPasskey if the passkey was
 // used or removed since then, because an answer is valid only once.
 func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
-	return wrap("record the use of a passkey", changed(ErrPasskey)(l.exclusively(withoutAudit(ctx),
+	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.Exec(withoutAudit(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
-		toMillis(l.now()), toMillis(challenged))))
+		store.ToMillis(l.Now()), store.ToMillis(challenged))))
 }
 
 // endOtherSessions deletes the sign-in links of an account, and its sessions except the one with

@@ -11,7 +11,7 @@ import (
 
 // A passkey is one account's. Adding and removing one ends the other sessions.
 func TestPasskeys(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, leo := s.account(l, "ana"), s.account(l, "leo")
 		mine, other := s.session(l, ana), s.session(l, ana)
 		ended := func(session string) {
@@ -60,7 +60,7 @@ func TestPasskeys(t *testing.T) {
 
 // What a browser keeps of a flow opens for its kind alone, whole, and for a while.
 func TestFlow(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		sealed, err := l.Accounts().SealFlow(ledger.FlowPasskey, "challenge", time.Minute)
 		s.must(err)
 		data, err := s.open().Accounts().OpenFlow(ledger.FlowPasskey, sealed)

@@ -6,7 +6,7 @@ import "testing"
 // while the tables were small would read them whole for each group, until somebody
 // makes statistics.
 func TestPlacingReadsOnlyWhatItTouches(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // SQLite's plans do not depend on how many rows there are
 		}
@@ -42,7 +42,7 @@ func TestPlacingReadsOnlyWhatItTouches(t *testing.T) {
 
 // rowsRead is how many rows PostgreSQL has read of the tables of placing, and of their
 // indexes.
-func (s *store) rowsRead() (n int64) {
+func (s *suite) rowsRead() (n int64) {
 	s.must(s.sql().QueryRow(`SELECT COALESCE(SUM(seq_tup_read), 0) +
 			(SELECT COALESCE(SUM(idx_tup_read), 0) FROM pg_stat_user_indexes
 				WHERE relname IN ('rows', 'items', 'purchases', 'attempts', 'entries'))

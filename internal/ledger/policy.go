@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -54,10 +56,10 @@ func (p Policy) weaker(next Policy) bool {
 }
 
 // Policy reads the approval policy.
-func (l Approvals) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.read) }
+func (l Approvals) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.Read) }
 
-func (db *database) policy(ctx context.Context, q querier) (Policy, error) {
-	return find[Policy](ctx, q, ErrNotFound, "read the approval policy",
+func (db *database) policy(ctx context.Context, q store.Querier) (Policy, error) {
+	return store.Find[Policy](ctx, q, ErrNotFound, "read the approval policy",
 		`SELECT second, from_cents AS "from", terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`)
 }
 
@@ -69,7 +71,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 	if next.From < 0 {
 		return fmt.Errorf("%w: an amount is 0 or more", ErrPolicy)
 	}
-	return wrap("change the approval policy", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return store.Wrap("change the approval policy", l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		before, err := l.policy(ctx, tx)
 		if err != nil {
 			return err
@@ -79,7 +81,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 			ctx, `UPDATE approval_policy
 				SET second = $1, from_cents = $2, terminal = $3, changed_by = $4, changed_at = $5
 				WHERE id = 1`,
-			boolInt(next.Second), next.From, boolInt(next.Terminal), by, toMillis(l.now()))
+			store.BoolInt(next.Second), next.From, store.BoolInt(next.Terminal), by, store.ToMillis(l.Now()))
 		if err != nil || !before.weaker(next) {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // approvers adds accounts with the role.
-func (s *store) approvers(l *ledger.Ledger, names ...string) {
+func (s *suite) approvers(l *ledger.Ledger, names ...string) {
 	s.Helper()
 	for _, name := range names {
 		_, err := l.Accounts().Add(s.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
@@ -20,7 +20,7 @@ func (s *store) approvers(l *ledger.Ledger, names ...string) {
 }
 
 func TestPolicy(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana", What: "policy"}), s.open()
 		if p, err := l.Approvals().Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
@@ -48,7 +48,7 @@ func TestPolicy(t *testing.T) {
 // What the policy covers, by amount and terminal: a cost that is not known
 // counts as above every amount.
 func TestWhatThePolicyCovers(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.quoted(l, "quoted", cost)
 		s.imported(l, "unquoted", "")
 		s.exec(`UPDATE batches SET product = 'annual-report'`)
@@ -81,7 +81,7 @@ func TestWhatThePolicyCovers(t *testing.T) {
 // waiting for a second person under a weaker policy. One that waits for any
 // approval needs a second person's under a stricter policy.
 func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "run"})
@@ -106,7 +106,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 }
 
 // imported makes a batch of one row that is not open yet.
-func (s *store) imported(l *ledger.Ledger, id, by string) {
+func (s *suite) imported(l *ledger.Ledger, id, by string) {
 	s.Helper()
 	_, err := l.CreateBatch(s.Context(),
 		ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
@@ -121,7 +121,7 @@ func (s *store) imported(l *ledger.Ledger, id, by string) {
 // The maker of a link for another account counts as one person with it until its owner
 // signs in by a passkey or at the provider.
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "ben", "cid", "dot")
 		by := func(name string) context.Context {
@@ -196,7 +196,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 // Notifications tell of a link that someone else makes for a new account, and of a
 // role that lets money out; not of other roles, or of one's own link.
 func TestNewApproversAreReported(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		by := func(name string) context.Context {
 			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-add"})
 		}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Whatever a data folder was before, nobody but its owner reads what is in it while a
 // ledger is open.
 func TestADataFolderIsItsOwners(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.must(os.Chmod(s.config.Dir, 0o755))
 		l := s.open()
 		s.add(l, "a", application("comp_1"))
@@ -30,7 +30,7 @@ func TestAFolderOfAllUsersIsNamed(t *testing.T) {
 	if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.KeepPrivate(dir); err == nil || !strings.Contains(err.Error(), "choose another data folder") {
+	if err := store.KeepPrivate(dir); err == nil || !strings.Contains(err.Error(), "choose another data folder") {
 		t.Error(err)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o777 {

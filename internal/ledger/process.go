@@ -2,17 +2,15 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
@@ -49,57 +47,20 @@ func (l Fleet) ID() string { return l.owner.ID }
 
 // enlist registers this process in the ledger.
 func (db *database) enlist(ctx context.Context) error {
-	if db.ownerLock == nil {
-		if err := db.takeLock(); err != nil {
-			return err
-		}
-	}
-	err := db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+	return db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
 		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
-		db.owner.StartedAt = fromMillis(c.now)
+		db.owner.StartedAt = store.FromMillis(c.now)
 		return db.enroll(ctx, tx)
 	})
-	if err != nil {
-		db.unlock()
-		return err
-	}
-	return nil
-}
-
-// takeLock gives the process its ID and locks the file with that name. A process does so before it
-// opens an SQLite file, so that the file counts as in use and no restore replaces it.
-func (db *database) takeLock() error {
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find the name of this machine: %w", err)
-	}
-	id := rand.Text()[:12]
-	path, err := filepath.Abs(filepath.Join(db.dir, "locks", id))
-	if err != nil {
-		return fmt.Errorf("find the folder of the lock file: %w", err)
-	}
-	lock := flock.New(path)
-	if held, err := lock.TryLock(); err != nil || !held {
-		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
-	}
-	db.ownerLock = lock
-	db.owner = Process{
-		ID:      id,
-		Host:    host,
-		PID:     os.Getpid(),
-		Timeout: db.timeout,
-		lock:    path,
-	}
-	return nil
 }
 
 // setClock sets the clock of an SQLite ledger from the machine's clock if no other process is live.
 // From then on the clock follows the machine's uptime, so that a change of the machine's clock
 // delays nothing and all processes agree.
 func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
-	if !db.clock.local || db.clock.fixed != nil {
+	if !db.Clock.IsUptime() {
 		return nil
 	}
 	others, err := db.owners(ctx, tx)
@@ -112,7 +73,7 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 		slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
 		return nil
 	}
-	now := toMillis(db.clock.wall())
+	now := store.ToMillis(db.Clock.Wall())
 	if back := c.changedAt - now; back > 0 {
 		// The clock was ahead. Keep the remaining time of everything that is due later.
 		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.restartWaitUntil} {
@@ -122,28 +83,10 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 			return fmt.Errorf("set the ledger's clock back: %w", err)
 		}
 	}
-	db.clock.set(now)
-	c.now, c.clockBase = now, db.clock.base
+	c.now, c.clockBase = now, db.Clock.Restart(now)
 	// This is written at once because the statements of this change use it.
 	_, err = tx.ExecContext(ctx, `UPDATE control SET clock_base = $1 WHERE id = 1`, c.clockBase)
-	return wrap("set the ledger's clock", err)
-}
-
-// exclusively runs one statement under the write lock. It records an audit event of the context in
-// the same change.
-func (db *database) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
-	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
-		err = db.change(ctx, func(tx *sql.Tx, _ *control) error {
-			done, err = tx.ExecContext(ctx, query, args...)
-			return err
-		})
-		return done, err
-	}
-	if err := db.writeLock.lock(); err != nil {
-		return nil, err
-	}
-	defer db.writeLock.unlock()
-	return db.write.ExecContext(ctx, query, args...)
+	return store.Wrap("set the ledger's clock", err)
 }
 
 // keepLease renews the lease while the process runs. It retries a failed renewal. Intents check the
@@ -169,23 +112,19 @@ func (db *database) keepLease() {
 func (db *database) renew(ctx context.Context) error {
 	db.renewing.Lock()
 	defer db.renewing.Unlock()
-	if err := db.writeLock.lock(); err != nil {
-		return err
-	}
-	defer db.writeLock.unlock()
-	return db.enroll(ctx, db.write)
+	return db.Transact(withoutAudit(ctx), func(tx *sql.Tx, _ bool) error { return db.enroll(ctx, tx) })
 }
 
 // enroll renews the registration of this process for one more lease.
-func (db *database) enroll(ctx context.Context, x execer) error {
-	from := db.clock.uptime()
+func (db *database) enroll(ctx context.Context, x store.Execer) error {
+	from := db.Clock.Uptime()
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO processes (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
-			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.Clock.SQL()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
 			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what,
 				hold = excluded.hold, places = excluded.places`,
-		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.What,
-		db.owner.Hold, boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
+		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, store.ToMillis(db.owner.StartedAt), db.owner.What,
+		db.owner.Hold, store.BoolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", db.owner.ID, err)
 	}
@@ -198,7 +137,7 @@ func (db *database) enroll(ctx context.Context, x execer) error {
 // because a process that was suspended in between may count as dead and another process may send
 // its row.
 func (l Fleet) MaySend() bool {
-	return l.clock.uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
+	return l.Clock.Uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
 // Announce records the role of this process and whether it places orders. Without it the process
@@ -221,31 +160,21 @@ func (l Fleet) SetHold(ctx context.Context, hold string) error {
 
 // retire ends the registration of this process.
 func (db *database) retire() error {
-	defer db.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	// While the process has placing rows, it stays listed as dead, because the sweep needs its
 	// timeout.
-	_, err := db.exclusively(ctx, `UPDATE processes SET expires_at = 0 WHERE id = $1`, db.owner.ID)
+	_, err := db.Exec(ctx, `UPDATE processes SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
-		_, err = db.exclusively(
+		_, err = db.Exec(
 			ctx, `DELETE FROM processes WHERE id = $1
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
-	if IsDown(err) {
+	if store.IsDown(err) {
 		// The lease expires without this.
 		err = nil
 	}
-	return errors.Join(wrap("retire process "+db.owner.ID, err), db.saveCommits())
-}
-
-func (db *database) unlock() {
-	if db.ownerLock == nil {
-		return
-	}
-	_ = db.ownerLock.Unlock()
-	_ = os.Remove(db.ownerLock.Path())
-	db.ownerLock = nil
+	return errors.Join(store.Wrap("retire process "+db.owner.ID, err), db.saveCommits())
 }
 
 // alive reports whether the owner may still be running at the time now of the database. For a
@@ -255,33 +184,15 @@ func (db *database) alive(o Process, now int64) bool {
 	if o.ID == db.owner.ID {
 		return true
 	}
-	if locked, there := db.locked(o); there {
+	if locked, there := db.Lock.IsLocked(o.Host, o.lock); there {
 		return locked
 	}
-	return now < toMillis(o.ExpiresAt)
-}
-
-// locked reports whether the owner's lock is held, and whether it is visible here.
-func (db *database) locked(o Process) (held, there bool) {
-	if o.Host != db.owner.Host {
-		return false, false
-	}
-	if _, err := os.Stat(o.lock); err != nil {
-		// The file is missing if another container has the same host name or if the folder is gone.
-		// The lease decides.
-		return false, false
-	}
-	probe := flock.New(o.lock)
-	if free, err := probe.TryLock(); err == nil && free {
-		_ = probe.Unlock()
-		return false, true
-	}
-	return true, true
+	return now < store.ToMillis(o.ExpiresAt)
 }
 
 // owners lists all registered processes, the oldest first, and which of them are alive.
-func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
-	found, err := list[struct {
+func (db *database) owners(ctx context.Context, q store.Querier) ([]Process, error) {
+	found, err := store.List[struct {
 		Process
 		Path         string
 		Milliseconds int64
@@ -289,7 +200,7 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	}](ctx, q, "list the living processes",
 		`SELECT id, host, pid, lock AS path, started_at, expires_at, what, hold, places, timeout AS milliseconds,
 				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = processes.id) AS placing,
-				`+db.clock.sql()+` AS now
+				`+db.Clock.SQL()+` AS now
 			FROM processes
 			ORDER BY started_at, id`)
 	all := make([]Process, len(found))
@@ -305,7 +216,7 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 // Processes lists the processes that have the ledger open, the oldest first, and the dead ones that
 // are not removed yet.
 func (l Fleet) Processes(ctx context.Context) ([]Process, error) {
-	return l.owners(ctx, l.read)
+	return l.owners(ctx, l.Read)
 }
 
 // Others counts the other live processes that place orders.
@@ -371,7 +282,7 @@ func (o *out) has(a attempt) bool {
 func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
-	return wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
+	return store.Wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
 }
 
 // forgotten returns the outcome that replaces "not sent" after the ledger went back in time. This
@@ -406,13 +317,13 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	// Rows are read before processes, so that the owner of each row is already registered, unless
 	// it is gone. In the reverse order, a process that has just begun would be missed.
 	var placing []Row
-	for row, err := range streamRows(ctx, prepared(l), selectRows+arePlacing) {
+	for row, err := range streamRows(ctx, l.Prepared(), selectRows+arePlacing) {
 		if err != nil {
 			return nil, err
 		}
 		placing = append(placing, row)
 	}
-	owners, err := l.owners(ctx, l.read)
+	owners, err := l.owners(ctx, l.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -422,10 +333,10 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 		if o.Alive {
 			continue
 		}
-		struck, err := affected(l.exclusively(ctx,
+		struck, err := store.Affected(l.Exec(ctx,
 			`DELETE FROM processes WHERE id = $1 AND expires_at = $2
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID,
-			toMillis(o.ExpiresAt)))
+			store.ToMillis(o.ExpiresAt)))
 		if err != nil {
 			return nil, fmt.Errorf("remove process %s: %w", o.ID, err)
 		}
@@ -462,9 +373,9 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim, err error) {
 	s := rowState{dropped: filing.JoinProducts(r.Dropped, ","), creating: r.Creating}
 	of := make(map[filing.Product]Claim)
-	rows, err := db.read.QueryContext(ctx, `SELECT key, product, cover, year, why, bought FROM purchases
+	rows, err := db.Read.QueryContext(ctx, `SELECT key, product, cover, year, why, bought FROM purchases
 		WHERE row = $1 ORDER BY key DESC`, r.ID)
-	err = each(rows, err, func(scan func(...any) error) error {
+	err = store.Each(rows, err, func(scan func(...any) error) error {
 		var p purchase
 		var why string
 		err := scan(&p.key, &p.product, &p.cover, &p.year, &why, &p.bought)
@@ -477,7 +388,7 @@ func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim,
 			claims = append(claims, c)
 		}
 	}
-	return claims, wrap("read the claims of a row in flight", err)
+	return claims, store.Wrap("read the claims of a row in flight", err)
 }
 
 // unlistedTimeout is the assumed timeout of a process that is not registered.
@@ -488,7 +399,7 @@ const unlistedTimeout = time.Minute
 // until its lease expired.
 func (db *database) quiet(r Row, o Process) time.Time {
 	sent := r.UpdatedAt
-	if _, there := db.locked(o); !there && o.ExpiresAt.After(sent) {
+	if _, there := db.Lock.IsLocked(o.Host, o.lock); !there && o.ExpiresAt.After(sent) {
 		sent = o.ExpiresAt
 	}
 	if o.Timeout == 0 {

@@ -55,7 +55,7 @@ func child(dir string) {
 }
 
 // killed runs child on the store's first batch and kills it.
-func (s *store) killed() {
+func (s *suite) killed() {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "LEDGER_CHILD_DIR="+s.config.Dir, "LEDGER_CHILD_DATABASE="+s.config.DatabaseURL)
@@ -76,7 +76,7 @@ func (s *store) killed() {
 // there. And a process killed on this machine is known to be dead at once, by
 // every other that looks, however often.
 func TestKilledProcess(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.Clock = nil // the child's clock is the wall's
 		l, other := s.open(), s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
@@ -111,7 +111,7 @@ func TestKilledProcess(t *testing.T) {
 // A living process on this machine is never robbed, however slow it is: its
 // lock says so when its lease no longer does.
 func TestSlowProcessIsNotRobbed(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		slow, other := s.open(), s.open()
 		rows := s.add(slow, "a", reports("a", 2)...)
 		s.send(slow, rows[0])
@@ -129,7 +129,7 @@ func TestSlowProcessIsNotRobbed(t *testing.T) {
 
 // A process on another machine is dead when its lease has run out, not before.
 func TestLeaseOfAnotherMachine(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		far, near := s.open(), s.open()
 		rows := s.add(far, "a", reports("a", 1)...)
 		s.send(far, rows[0])
@@ -148,7 +148,7 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 
 // The lease is renewed while the process lives.
 func TestLeaseIsRenewed(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.Lease, s.config.Clock = 60*time.Millisecond, nil
 		l := s.open()
 		var first, now int64
@@ -192,7 +192,7 @@ func TestLateAnswer(t *testing.T) {
 		{filing.ServerError, filing.Uncertain, true},
 	} {
 		t.Run(string(c.class), func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
+			onBothDatabases(t, func(s *suite) {
 				slow, l := s.open(), s.open()
 				row := s.add(l, "a", reports("a", 1)...)[0]
 				s.send(slow, row)
@@ -215,7 +215,7 @@ func TestLateAnswer(t *testing.T) {
 // A late answer outweighs what was decided meanwhile, and what it bought besides
 // a repetition is bought, too.
 func TestLateAnswerToARowThatWentOn(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		slow, l := s.open(), s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), agentOrder("comp_1"))
 		for _, r := range rows {
@@ -256,7 +256,7 @@ func TestTenProcessesMigrate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipping a test of several processes in short mode")
 	}
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		var opening sync.WaitGroup
 		ledgers := make([]*ledger.Ledger, 10)
 		errs := make([]error, len(ledgers))
@@ -273,7 +273,7 @@ func TestTenProcessesMigrate(t *testing.T) {
 
 // Of the other living processes those count that place.
 func TestOthers(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		count := func(want int) {
 			s.Helper()
 			if n, err := l.Fleet().Others(s.Context()); err != nil || n != want {
@@ -296,7 +296,7 @@ func TestOthers(t *testing.T) {
 }
 
 func TestProcesses(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, worker := s.Context(), s.open()
 		s.must(worker.Fleet().Announce(ctx, "worker", true))
 		s.pass(time.Second)
@@ -343,7 +343,7 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 		{"not on the list", `DELETE FROM processes WHERE timeout = 45000`, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
+			onBothDatabases(t, func(s *suite) {
 				s.config.Timeout = 5 * time.Second
 				l := s.open()
 				s.config.Timeout = 45 * time.Second
@@ -376,7 +376,7 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 
 // A process that stood still knows that it may have been given up for dead.
 func TestProcessThatStoodStillMayNotSend(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.Lease = 9 * time.Hour
 		l := s.open()
 		for _, c := range []struct {

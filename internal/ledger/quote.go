@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -21,21 +23,21 @@ type RowQuote struct {
 // KeepQuotes saves the expected costs of rows that were never sent, for display and for the sum of
 // the funds that are still needed.
 func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
-	records := make([]record, len(quotes))
+	records := make([]store.Record, len(quotes))
 	for i, q := range quotes {
 		message := q.Note
 		if message == "" {
 			message = "not sent yet; it will cost " + q.Cost.Without(q.Missing)
 		}
-		records[i] = record{
-			number("id", q.Row),
-			number("cost", q.Cost.Amount),
-			number("certainty", q.Cost.Certainty),
-			text("message", message),
+		records[i] = store.Record{
+			store.Number("id", q.Row),
+			store.Number("cost", q.Cost.Amount),
+			store.Number("certainty", q.Cost.Certainty),
+			store.Text("message", message),
 		}
 	}
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(
+		return l.ExecRecords(
 			ctx, tx, `UPDATE rows
 			SET quoted = 1, cost = v.cost, certainty = v.certainty,
 				message = CASE WHEN rows.blocked_on = '' THEN v.message ELSE rows.message END {{v}}
@@ -43,7 +45,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 			AND rows.blocked_on IN ('', '`+blockedOnApproval+`')`,
 			records)
 	})
-	return wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)
+	return store.Wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)
 }
 
 // KeepBatchQuote saves the quote of a batch in the form of the caller.
@@ -52,13 +54,13 @@ func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte)
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
 	})
-	return wrap("save the quote of batch "+batch, err)
+	return store.Wrap("save the quote of batch "+batch, err)
 }
 
 // BatchQuote returns the last saved quote of a batch, or an empty one if none was saved.
 func (l *Ledger) BatchQuote(ctx context.Context, batch string) ([]byte, error) {
 	var quote string
-	err := l.read.QueryRowContext(ctx, `SELECT quote FROM batches WHERE id = $1`, batch).Scan(&quote)
+	err := l.Read.QueryRowContext(ctx, `SELECT quote FROM batches WHERE id = $1`, batch).Scan(&quote)
 	if err != nil {
 		return nil, fmt.Errorf("read the quote of batch %s: %w", batch, err)
 	}

@@ -9,7 +9,7 @@ import (
 // ready, waits only for its time, and its batch is not on hold. If only is not empty, it considers
 // only that batch.
 func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error) {
-	err = l.read.QueryRowContext(ctx,
+	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*) > 0 FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -212,7 +214,7 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) e
 func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int, known []Claim,
 	decide func(*groupWriter, *rowState) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := db.newGroupWriter(ctx, tx, c, toMillis(db.now()))
+		g := db.newGroupWriter(ctx, tx, c, store.ToMillis(db.Now()))
 		err := g.resolve(row, known, func(s *rowState) error {
 			if !s.isAt(of) {
 				return errLost
@@ -235,7 +237,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 		}
 		return db.allocateFunds(ctx, tx, c)
 	})
-	return wrap("resolve the row", err)
+	return store.Wrap("resolve the row", err)
 }
 
 const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
@@ -260,7 +262,7 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 // the total number of uncertain rows.
 func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
 	limit int) (rows []Row, total int, err error) {
-	err = l.read.QueryRowContext(ctx,
+	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*) FROM (`+selectIn(batch)+uncertainIn+`) AS found`, batch).Scan(&total)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
@@ -279,7 +281,7 @@ type UncertainBatch struct {
 
 // UncertainBatches lists the batches with uncertain rows, the newest first.
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
-	return list[UncertainBatch](ctx, l.read, "list the batches with uncertain rows",
+	return store.List[UncertainBatch](ctx, l.Read, "list the batches with uncertain rows",
 		`SELECT b.id AS batch, b.file, q.rows, q.reserved
 			FROM (SELECT r.batch, COUNT(*) AS rows, CAST(SUM(r.reserved) AS BIGINT) AS reserved
 				FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`
@@ -294,7 +296,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 // company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
+		g := l.newGroupWriter(ctx, tx, c, store.ToMillis(l.Now()))
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err
 		}
@@ -317,7 +319,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		return g.writeAll()
 	})
-	return wrap(fmt.Sprintf("name the company of row %d", row), err)
+	return store.Wrap(fmt.Sprintf("name the company of row %d", row), err)
 }
 
 // hasFormed reports whether the row has bought a formation.

@@ -14,7 +14,7 @@ import (
 // Only an uncertain row is resolved, either way, and its money goes with it.
 func TestResolve(t *testing.T) { onBothDatabases(t, testResolve) }
 
-func testResolve(s *store) {
+func testResolve(s *suite) {
 	l, ctx := s.open(), s.Context()
 	s.must(l.RecordDeposit(ctx, 3*cost, ""))
 	rows := s.add(l, "a", reports("a", 3)...)
@@ -76,7 +76,7 @@ func testResolve(s *store) {
 
 // A row that waited for an uncertain purchase goes on when it is resolved.
 func TestResolveWakes(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
@@ -97,7 +97,7 @@ func TestResolveWakes(t *testing.T) {
 
 // A decision about one sending of a row settles no later one.
 func TestResolveIsAboutAnAttempt(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -125,7 +125,7 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 
 // A placed formation that lacks its company is completed, once.
 func TestNameCompany(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		r := report("", "")
 		order := &r.Request.Order
 		order.AnnualReport, order.Formation, order.EIN = nil, &filing.FormationItem{}, &filing.EINItem{}
@@ -162,7 +162,7 @@ func TestNameCompany(t *testing.T) {
 // Order IDs belong to the items in the order in which the page lists them, whatever the
 // order of the claims.
 func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
 		both := reports("a", 1)
 		both[0].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
@@ -186,7 +186,7 @@ func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
 // A row is marked as placed with the order of one of its two items. The other one may have
 // cost nothing, so the row's cost is an estimate.
 func TestPlacedInPartIsAnEstimate(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		two := reports("a", 2)
 		for i := range two {
 			two[i].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}

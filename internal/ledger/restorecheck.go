@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -39,17 +41,17 @@ func (l *Ledger) Restores() Restores { return Restores{l.database} }
 
 // Check returns the state of the check.
 func (l Restores) Check(ctx context.Context) (RestoreCheck, error) {
-	c, err := l.readControl(ctx, l.read)
+	c, err := l.readControl(ctx, l.Read)
 	if err != nil || c.restoredAt == 0 {
 		return RestoreCheck{}, err
 	}
-	return RestoreCheck{Halted: c.restored(), Since: fromMillis(c.restoredFrom)}, nil
+	return RestoreCheck{Halted: c.restored(), Since: store.FromMillis(c.restoredFrom)}, nil
 }
 
 // Begin begins the check of a ledger that went back in time unnoticed, to its state at since.
 func (l Restores) Begin(ctx context.Context, since time.Time) error {
-	return wrap("begin the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
-		return c.haltRestored(ctx, tx, "a person said so", toMillis(since))
+	return store.Wrap("begin the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
+		return c.haltRestored(ctx, tx, "a person said so", store.ToMillis(since))
 	}))
 }
 
@@ -61,7 +63,7 @@ const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at
 // Unchecked lists the unchecked rows. Rows of the oldest batch are first, because it has the
 // purchase.
 func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
-	for row, err := range streamRows(ctx, prepared(l), selectRows+uncheckedRows+` ORDER BY r.id`) {
+	for row, err := range streamRows(ctx, l.Prepared(), selectRows+uncheckedRows+` ORDER BY r.id`) {
 		if err != nil {
 			return nil, err
 		}
@@ -72,19 +74,19 @@ func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
 
 // MarkChecked marks ready rows as checked, because none of their orders was sent.
 func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
-	return wrap("mark rows as checked", l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows := make([]record, len(ids))
+	return store.Wrap("mark rows as checked", l.change(ctx, func(tx *sql.Tx, c *control) error {
+		rows := make([]store.Record, len(ids))
 		for i, id := range ids {
-			rows[i] = record{number("id", id), number("at", c.checkTime())}
+			rows[i] = store.Record{store.Number("id", id), store.Number("at", c.checkTime())}
 		}
-		return l.exec(ctx, tx, `UPDATE rows SET checked_at = v.at {{v}} WHERE rows.id = v.id`, rows)
+		return l.ExecRecords(ctx, tx, `UPDATE rows SET checked_at = v.at {{v}} WHERE rows.id = v.id`, rows)
 	}))
 }
 
 // End ends the check after a person has confirmed that the ledger has every spreadsheet that was
 // submitted since. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
 func (l Restores) End(ctx context.Context) error {
-	return wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		for _, left := range []struct {
 			rows string
 			err  error
@@ -111,7 +113,7 @@ func (l Restores) End(ctx context.Context) error {
 // requireNoImport returns ErrImporting if a live process is submitting a spreadsheet, whose rows
 // cannot be checked yet.
 func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
-	owners, err := list[string](ctx, tx, "list the imports",
+	owners, err := store.List[string](ctx, tx, "list the imports",
 		`SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
 	for _, owner := range owners {
 		err = errors.Join(err, db.refuseForeignImport(ctx, tx, owner))
@@ -122,7 +124,7 @@ func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
 // EndUnsent ends the check and keeps every row ready, after a person has confirmed that no order is
 // missing from the ledger.
 func (l Restores) EndUnsent(ctx context.Context) error {
-	return wrap("end the check of the restored ledger", l.change(ctx, func(_ *sql.Tx, c *control) error {
+	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(_ *sql.Tx, c *control) error {
 		c.endRestored()
 		return nil
 	}))
@@ -149,11 +151,11 @@ func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, fro
 	// The clock may have been ahead when rows were checked.
 	var checked int64
 	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(checked_at), 0) FROM rows`).Scan(&checked); err != nil {
-		return wrap("read when rows were checked", err)
+		return store.Wrap("read when rows were checked", err)
 	}
 	c.restoredAt, c.restoredNote, c.lineage = max(c.now, checked+1), note, newLineage()
 	_, err := tx.ExecContext(ctx, `UPDATE schedules SET paused = 1`)
-	return wrap("pause the schedules", err)
+	return store.Wrap("pause the schedules", err)
 }
 
 // checkTime returns the time of a check that happens now. The clock may be behind restoredAt.
@@ -163,19 +165,19 @@ func (c *control) endRestored() { c.restoredAt, c.restoredNote, c.restoredFrom =
 
 // restored returns the halt of a ledger that went back in time.
 func (c *control) restored() Halted {
-	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: fromMillis(c.restoredAt)}
+	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: store.FromMillis(c.restoredAt)}
 }
 
 // outdated returns the halt of a process whose ledger was migrated by a newer version.
-func (db *database) outdated(c *control) Halted {
-	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, db.schema, c.writtenBy).Error()}
+func outdated(newer error) Halted {
+	return Halted{Reason: filing.HaltVersion, Note: newer.Error()}
 }
 
 // IsCurrent returns ErrNewer if this process may only record the answers to its orders.
 func (l Fleet) IsCurrent(ctx context.Context) error {
-	c, err := l.readControl(ctx, l.read)
-	if err == nil && c.schema > l.schema {
-		err = newer(c.schema, l.schema, c.writtenBy)
+	c, err := l.readControl(ctx, l.Read)
+	if err != nil {
+		return err
 	}
-	return err
+	return l.RefuseNewer(c.schema, c.writtenBy)
 }

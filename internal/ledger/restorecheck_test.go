@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -14,9 +16,9 @@ import (
 
 // restored opens a ledger of 6 rows whose first row is placed, does what lost says, and
 // takes the ledger back to before that. No process knows of the lost orders.
-func restored(t *testing.T, lost func(s *store, l *ledger.Ledger, rows []ledger.Row),
-	check func(s *store, l *ledger.Ledger, rows []ledger.Row)) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+func restored(t *testing.T, lost func(s *suite, l *ledger.Ledger, rows []ledger.Row),
+	check func(s *suite, l *ledger.Ledger, rows []ledger.Row)) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		l := s.open()
 		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
 		rows := s.add(l, "a", reports("a", 6)...)
@@ -33,7 +35,7 @@ func restored(t *testing.T, lost func(s *store, l *ledger.Ledger, rows []ledger.
 }
 
 // unchecked compares the number of rows to check.
-func (s *store) unchecked(l *ledger.Ledger, want int) []ledger.Row {
+func (s *suite) unchecked(l *ledger.Ledger, want int) []ledger.Row {
 	s.Helper()
 	rows, err := l.Restores().Unchecked(s.Context())
 	if s.must(err); len(rows) != want {
@@ -43,7 +45,7 @@ func (s *store) unchecked(l *ledger.Ledger, want int) []ledger.Row {
 }
 
 // endCheck ends the check, and lets orders be sent at once.
-func (s *store) endCheck(l *ledger.Ledger) {
+func (s *suite) endCheck(l *ledger.Ledger) {
 	s.Helper()
 	s.must(l.Restores().End(s.Context()))
 	s.exec(`UPDATE control SET settling_until = 0`)
@@ -53,10 +55,10 @@ func (s *store) endCheck(l *ledger.Ledger) {
 // spreadsheets that are submitted again, canceled rows that are revived, and batches that
 // waited for approval.
 func TestRestores_End(t *testing.T) {
-	restored(t, func(s *store, l *ledger.Ledger, rows []ledger.Row) {
+	restored(t, func(s *suite, l *ledger.Ledger, rows []ledger.Row) {
 		s.place(l, rows[1])
 		s.place(l, s.add(l, "lost", reports("lost", 2)...)[0])
-	}, func(s *store, l *ledger.Ledger, rows []ledger.Row) {
+	}, func(s *suite, l *ledger.Ledger, rows []ledger.Row) {
 		ctx := s.Context()
 		again := s.add(l, "lost", reports("lost", 2)...)
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "draft", File: "draft.csv", Product: filing.AnnualReport})
@@ -100,7 +102,7 @@ func TestRestores_End(t *testing.T) {
 // The creation of a company is uncertain in the restored ledger. The company exists, so
 // its order may have been sent as well.
 func TestRestores_EndAfterCreation(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		ctx, l := s.Context(), s.open()
 		forming := report("", "2026")
 		forming.Request.Company.Sheet.LegalName = "One"
@@ -125,7 +127,7 @@ func TestRestores_EndAfterCreation(t *testing.T) {
 
 // A row that was checked is checked again if the ledger goes back in time once more.
 func TestRestores_Twice(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
 		place.Keep()
@@ -147,7 +149,7 @@ func TestRestores_Twice(t *testing.T) {
 
 // A person begins the check of a ledger that nobody saw going back in time.
 func TestRestores_Begin(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		since := s.clock().Add(-time.Hour)
 		s.must(l.Restores().Begin(ctx, since))
@@ -173,7 +175,7 @@ func TestRestores_Begin(t *testing.T) {
 
 // The clock was ahead when rows were checked. They are checked again nevertheless.
 func TestRestores_ClockSetBack(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.must(l.Restores().Begin(ctx, s.clock()))
 		s.must(l.Restores().MarkChecked(ctx, rows[0].ID, rows[1].ID))
@@ -189,7 +191,7 @@ func TestRestores_ClockSetBack(t *testing.T) {
 
 // The check does not end while a spreadsheet is being submitted or a creation is in flight.
 func TestRestores_EndMeanwhile(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, l, other := s.Context(), s.open(), s.open()
 		forming := report("", "2026")
 		forming.Request.Company.Sheet.LegalName = "One"
@@ -212,9 +214,9 @@ func TestRestores_EndMeanwhile(t *testing.T) {
 // An event of an order whose row is lost is offered for that row when its spreadsheet is
 // submitted again and its rows are marked as uncertain.
 func TestRestores_EventsOfLostRows(t *testing.T) {
-	restored(t, func(s *store, l *ledger.Ledger, _ []ledger.Row) {
+	restored(t, func(s *suite, l *ledger.Ledger, _ []ledger.Row) {
 		s.place(l, s.add(l, "lost", reports("lost", 2)...)[0])
-	}, func(s *store, l *ledger.Ledger, _ []ledger.Row) {
+	}, func(s *suite, l *ledger.Ledger, _ []ledger.Row) {
 		at := time.Now()
 		s.tell(l, "evt_1", "order_lost", "annual_report", "submitted", at, "companyId", "comp_lost0",
 			"filingState", "DE")
@@ -230,7 +232,7 @@ func TestRestores_EventsOfLostRows(t *testing.T) {
 
 // Copies of an SQLite ledger are complete, are verified, and are put back halted.
 func TestReplace(t *testing.T) {
-	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	s := &suite{T: t, config: ledger.Config{Dir: t.TempDir()}}
 	ctx, l := s.Context(), s.open()
 	rows := s.add(l, "a", reports("a", 2)...)
 	s.place(l, rows[0])
@@ -240,7 +242,7 @@ func TestReplace(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	s.place(l, rows[1])
-	if _, err := ledger.Replace(ctx, s.config.Dir, file); !errors.Is(err, ledger.ErrInUse) {
+	if _, err := ledger.Replace(ctx, s.config.Dir, file); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("an open ledger is replaced: %v", err)
 	}
 	s.must(l.Close())
@@ -263,20 +265,20 @@ func TestReplace(t *testing.T) {
 
 // A file that is no complete ledger is refused.
 func TestVerifyCopy_Refuses(t *testing.T) {
-	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	s := &suite{T: t, config: ledger.Config{Dir: t.TempDir()}}
 	s.must(s.open().Close())
 	for what, spoil := range map[string]string{
 		"a newer schema":  `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`,
 		"a missing table": `DROP TABLE purchases`,
 	} {
 		l := s.open()
-		spoilt := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+		spoilt := &suite{T: t, config: ledger.Config{Dir: t.TempDir()}}
 		file := spoilt.config.Dir + "/ledger.db"
 		s.must(l.CopyTo(s.Context(), file))
 		s.must(l.Close())
 		spoilt.exec(spoil)
-		if _, err := ledger.VerifyCopy(s.Context(), file); !errors.Is(err, ledger.ErrCopy) &&
-			!errors.Is(err, ledger.ErrNewer) {
+		if _, err := ledger.VerifyCopy(s.Context(), file); !errors.Is(err, store.ErrCopy) &&
+			!errors.Is(err, store.ErrNewer) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

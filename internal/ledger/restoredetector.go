@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/gofrs/flock"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -270,12 +272,12 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 
 // recorded returns the attempts of this process whose answers the ledger has.
 func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
-	rows := make([]record, len(some))
+	rows := make([]store.Record, len(some))
 	for i, r := range some {
-		rows[i] = record{number("id", r.intent.Row), text("owner", g.db.owner.ID)}
+		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", g.db.owner.ID)}
 	}
 	all := make(map[attempt]bool)
-	err := g.db.query(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
+	err := g.db.QueryRecords(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
 		WHERE a.row = v.id AND a.owner = v.owner AND a.outcome <> '%s'`, renumbered, filing.NoAnswer), rows,
 		func(scan func(...any) error) error {
 			var a attempt
@@ -283,7 +285,7 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 			all[a] = true
 			return err
 		})
-	return all, wrap("read which answers the ledger has", err)
+	return all, store.Wrap("read which answers the ledger has", err)
 }
 
 func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error {
@@ -342,13 +344,11 @@ func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 // look compares the ledger with this process's memory. It waits for other writers only if they
 // differ.
 func (db *database) look(ctx context.Context) error {
-	if !db.dialect.together {
-		if _, err := db.followFile(); err != nil {
-			return err
-		}
+	if err := db.Follow(); err != nil {
+		return err
 	}
 	known := db.restoreDetector.highest()
-	c, err := db.readControl(ctx, db.read)
+	c, err := db.readControl(ctx, db.Read)
 	if err != nil {
 		return err
 	}
@@ -359,59 +359,6 @@ func (db *database) look(ctx context.Context) error {
 	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
-// maxIdle is the number of idle connections in the pool of an SQLite file. It is the default of
-// database/sql.
-const maxIdle = 2
-
-// followFile reopens the SQLite file if another file has replaced it, because writes to the old
-// file would be lost. A connection that is in use at that moment has the old file open. Each
-// connection therefore serves a single use and is not kept, until there was a moment without any
-// connection in use.
-func (db *database) followFile() (os.FileInfo, error) {
-	db.following.Lock()
-	defer db.following.Unlock()
-	file, err := os.Stat(db.path())
-	if err != nil {
-		return nil, fmt.Errorf("the ledger's file has gone while it is open: %w", err)
-	}
-	pools := []*sql.DB{db.write, db.read}
-	switch {
-	case db.file != nil && !os.SameFile(db.file, file):
-		db.statements.forget()
-		db.reopening = true
-		for _, pool := range pools {
-			pool.SetMaxIdleConns(0)
-			// This also applies to callers that wait for a connection.
-			pool.SetConnMaxLifetime(time.Nanosecond)
-		}
-	case db.reopening && db.write.Stats().InUse == 0 && db.read.Stats().InUse == 0:
-		db.reopening = false
-		for _, pool := range pools {
-			pool.SetConnMaxLifetime(0)
-			pool.SetMaxIdleConns(maxIdle)
-		}
-	}
-	db.file = file
-	return file, nil
-}
-
-// checkFile returns an error if another file has replaced the file of a commit. The change is lost
-// with the old file, or it is in the new file if it began just in time. If the change was the
-// intent of an order, the order is not sent.
-func (db *database) checkFile(committedTo os.FileInfo) error {
-	file, err := os.Stat(db.path())
-	if err == nil && !os.SameFile(committedTo, file) {
-		err = errors.New("the ledger's file was replaced during the commit")
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", errCommit, err)
-	}
-	return nil
-}
-
-// path returns the path of the SQLite file.
-func (db *database) path() string { return filepath.Join(db.dir, "ledger.db") }
-
 // The highest commits are also stored in a file beside the ledger. A process that starts reads the
 // numbers that earlier processes saw.
 
@@ -419,7 +366,7 @@ const commitsFile = "commits.json"
 
 // loadCommits reads the numbers that processes of this data folder have seen.
 func (db *database) loadCommits() error {
-	content, err := os.ReadFile(filepath.Join(db.dir, commitsFile))
+	content, err := os.ReadFile(filepath.Join(db.Dir, commitsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -446,7 +393,7 @@ func (db *database) saveCommits() error {
 	if !changed {
 		return nil
 	}
-	guard := flock.New(filepath.Join(db.dir, "locks", "commits"))
+	guard := flock.New(filepath.Join(db.Dir, "locks", "commits"))
 	if err := guard.Lock(); err != nil {
 		return fmt.Errorf("wait to save the number of the last commit: %w", err)
 	}
@@ -459,7 +406,7 @@ func (db *database) saveCommits() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(db.dir, commitsFile)
+	path := filepath.Join(db.Dir, commitsFile)
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("save the number of the last commit: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -33,7 +35,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 	if len(all) == 0 {
 		return nil
 	}
-	records := make([]record, len(all))
+	records := make([]store.Record, len(all))
 	for i, r := range all {
 		faults, err := document(r.Faults, len(r.Faults) == 0)
 		if err != nil {
@@ -44,20 +46,20 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Row, err)
 		}
-		records[i] = record{
-			number("id", r.Row),
-			text("result", r.Result),
-			text("message", r.Message),
-			text("faults", faults),
-			text("request", request),
-			number("at", toMillis(l.now())),
-			text("batch", batch),
+		records[i] = store.Record{
+			store.Number("id", r.Row),
+			store.Text("result", r.Result),
+			store.Text("message", r.Message),
+			store.Text("faults", faults),
+			store.Text("request", request),
+			store.Number("at", store.ToMillis(l.Now())),
+			store.Text("batch", batch),
 		}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
 		// Rows that were held back may wait for a second person. A ready row stays unchanged.
-		err := l.exec(
+		err := l.ExecRecords(
 			ctx, tx, `UPDATE rows
 				SET result = v.result,
 					message = CASE WHEN v.result = rows.result OR rows.blocked_on = 'approval' THEN rows.message
@@ -85,7 +87,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		}
 		return l.allocateFunds(ctx, tx, c)
 	})
-	return wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
+	return store.Wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
 }
 
 // NamedCompany is a known company that a row names without its ID.
@@ -123,13 +125,13 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 		found[filing.Key(ref)] = NamedCompany{Company: c, Formed: true}
 	}
 	for some := range slices.Chunk(formations, pageSize) {
-		in, args := among(l.dialect, some)
-		rows, err := list[struct {
+		in, args := store.Among(l.Dialect, some)
+		rows, err := store.List[struct {
 			Key string
 			NamedCompany
 			ID      string
 			Request *filing.Request
-		}](ctx, l.read, "find the companies that were formed",
+		}](ctx, l.Read, "find the companies that were formed",
 			`SELECT p.key, p.bought AS formed, r.id AS row, r.number, r.batch, r.company AS "id", r.request
 				FROM purchases p JOIN rows r ON r.id = p.row
 				WHERE p.key `+in+` ORDER BY p.bought`, args...)
@@ -167,7 +169,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 	if err != nil {
 		return err
 	}
-	var records []record
+	var records []store.Record
 	for _, ref := range refs {
 		isLegal := func(c filing.Company) bool {
 			return filing.NewCompany{LegalName: c.LegalName, FormationState: c.FormationState}.Key() == filing.Key(ref)
@@ -180,19 +182,22 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 			return fmt.Errorf("save the company %s: %w", ref, err)
 		}
 		// They count as a lookup for no batch.
-		records = append(records, record{text("ref", ref), text("record", string(body)), number("at", 0)})
+		records = append(
+			records,
+			store.Record{store.Text("ref", ref), store.Text("record", string(body)), store.Number("at", 0)},
+		)
 	}
 	if len(records) == 0 {
 		return nil
 	}
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(
+		return l.ExecRecords(
 			ctx, tx, `INSERT INTO companies (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}
 				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			records)
 	})
-	return wrap(fmt.Sprintf("save the names of %d companies", len(records)), err)
+	return store.Wrap(fmt.Sprintf("save the names of %d companies", len(records)), err)
 }
 
 // NameOnFile is the name of a company that was bought or looked up here.
@@ -213,10 +218,10 @@ type NameOnFile struct {
 func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
-	bought, err := list[struct {
+	bought, err := store.List[struct {
 		NameOnFile
 		Request *filing.Request
-	}](ctx, l.read, "list the names that were bought",
+	}](ctx, l.Read, "list the names that were bought",
 		`SELECT p.product AS bought, p.at, r.batch, r.number, r.company, r.request, b.file
 			FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
 			WHERE r.request <> '' AND p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+`')
@@ -236,10 +241,10 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 		}
 		seen[n.Company] = true
 	}
-	known, err := list[struct {
+	known, err := store.List[struct {
 		Record filing.Company
 		At     time.Time
-	}](ctx, l.read, "list the companies on file",
+	}](ctx, l.Read, "list the companies on file",
 		`SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`)
 	for _, k := range known {
 		if c := k.Record; c.LegalName != "" && !seen[c.ID] {

@@ -14,7 +14,7 @@ import (
 
 // lost sends a row and loses its answer; late is the acceptance that comes in the
 // end, with the claims of the attempt.
-func (s *store) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
+func (s *suite) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
 	try := s.send(l, r)
 	late = outcome(s.row(l, r.ID), try, filing.Accepted)
@@ -25,7 +25,7 @@ func (s *store) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 // An acceptance that comes after the batch was canceled is not lost: the row is
 // placed, its money is posted, and nobody buys the same again.
 func TestAcceptedAfterItWasCanceled(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "not there"))
@@ -47,7 +47,7 @@ func TestAcceptedAfterItWasCanceled(t *testing.T) {
 // An acceptance that comes while a rival holds the key takes it over: what the
 // rival gives back does not free what is bought.
 func TestAcceptedBesideARival(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
@@ -69,7 +69,7 @@ func TestAcceptedBesideARival(t *testing.T) {
 // A creation that is answered after somebody said that it was never made: the
 // company is remembered, and not created again.
 func TestCreatedAfterNotPlaced(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: row.Tries, Creating: true, Claims: []ledger.Claim{claim}})
@@ -110,14 +110,14 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 // A creation that is answered after the company was created once more, by its row or by another
 // one, changes nothing: what was ordered since is for the company that is known.
 func TestCreatedTwice(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		for _, again := range []int{0, 1} {
 			s.createsTwice(l, fmt.Sprint("by row ", again), again)
 		}
 	})
 }
 
-func (s *store) createsTwice(l *ledger.Ledger, batch string, again int) {
+func (s *suite) createsTwice(l *ledger.Ledger, batch string, again int) {
 	ctx := s.Context()
 	rows := s.add(l, batch, report("comp_1", "2026"), report("comp_1", "2026"))
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: filing.Key("company|user_1|" + batch)}
@@ -154,7 +154,7 @@ func (s *store) createsTwice(l *ledger.Ledger, batch string, again int) {
 // A refusal that comes after somebody said placed opens the row again, and tells
 // of it anew; a second decision, made over that answer, stands.
 func TestRefusedAfterPlaced(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
 		late.Answer.Kind, late.Items = filing.Refused, nil
@@ -197,7 +197,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 // An answer that names some of the items places those; the money and the key of
 // the rest stay as they are until somebody knows.
 func TestAPartOfTheOrderIsAnswered(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
@@ -234,7 +234,7 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 // What a row has bought it does not buy again, whatever reading of it the order
 // was made from.
 func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		in := ledger.Intent{Row: row.ID, Creating: true, Claims: []ledger.Claim{claim}}
@@ -256,7 +256,7 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 
 // losesItsKey has two rows buy the same: the first one's acceptance comes late and
 // takes the key while the second one's order is out.
-func (s *store) losesItsKey(l *ledger.Ledger) (first, second ledger.Row) {
+func (s *suite) losesItsKey(l *ledger.Ledger) (first, second ledger.Row) {
 	s.Helper()
 	rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 	late := s.lost(l, rows[0])
@@ -269,7 +269,7 @@ func (s *store) losesItsKey(l *ledger.Ledger) (first, second ledger.Row) {
 
 // boughtTwice expects that both rows, the notifications and the audit name the second
 // purchase, and that the key is still the first row's.
-func (s *store) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
+func (s *suite) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
 	s.Helper()
 	for _, r := range []ledger.Row{first, second} {
 		if got := s.want(l, r, filing.Placed, 0); !strings.Contains(got.Message, "bought twice") {
@@ -304,24 +304,24 @@ func (s *store) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
 // A row that lost its key to a rival's late acceptance is a second purchase once a
 // person, a late answer, or both say that its order was made.
 func TestASecondPurchaseIsNamed(t *testing.T) {
-	for name, places := range map[string]func(*store, *ledger.Ledger, ledger.Row, ledger.Outcome){
-		"a person": func(s *store, l *ledger.Ledger, r ledger.Row, _ ledger.Outcome) {
+	for name, places := range map[string]func(*suite, *ledger.Ledger, ledger.Row, ledger.Outcome){
+		"a person": func(s *suite, l *ledger.Ledger, r ledger.Row, _ ledger.Outcome) {
 			s.answer(l, r, filing.NoAnswer)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
 		},
-		"an answer": func(s *store, l *ledger.Ledger, _ ledger.Row, accepted ledger.Outcome) {
+		"an answer": func(s *suite, l *ledger.Ledger, _ ledger.Row, accepted ledger.Outcome) {
 			s.must(l.RecordOutcome(s.Context(), accepted))
 		},
-		"a late answer": func(s *store, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
+		"a late answer": func(s *suite, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
 			s.answer(l, r, filing.NoAnswer)
 			s.must(l.RecordOutcome(s.Context(), accepted))
 		},
-		"a person, then an answer": func(s *store, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
+		"a person, then an answer": func(s *suite, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
 			s.answer(l, r, filing.NoAnswer)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
 			s.must(l.RecordOutcome(s.Context(), accepted))
 		},
-		"a person whom an answer contradicts, and who looks again": func(s *store, l *ledger.Ledger, r ledger.Row,
+		"a person whom an answer contradicts, and who looks again": func(s *suite, l *ledger.Ledger, r ledger.Row,
 			accepted ledger.Outcome) {
 			s.answer(l, r, filing.NoAnswer)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
@@ -331,7 +331,7 @@ func TestASecondPurchaseIsNamed(t *testing.T) {
 			s.must(l.Audit(s.Context()))
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen once more"))
 		},
-		"a person, after its process is gone": func(s *store, l *ledger.Ledger, r ledger.Row, gone ledger.Outcome) {
+		"a person, after its process is gone": func(s *suite, l *ledger.Ledger, r ledger.Row, gone ledger.Outcome) {
 			gone.Answer, gone.Claims, gone.Items = filing.Answer{Kind: filing.NoAnswer}, nil, nil // as a sweep does
 			s.must(l.RecordOutcome(s.Context(), gone))
 			s.want(l, r, filing.Uncertain, cost)
@@ -339,7 +339,7 @@ func TestASecondPurchaseIsNamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				first, second := s.losesItsKey(l)
 				places(s, l, second, outcome(s.row(l, second.ID), 1, filing.Accepted))
 				s.boughtTwice(l, first, second)
@@ -350,7 +350,7 @@ func TestASecondPurchaseIsNamed(t *testing.T) {
 
 // A row that lost its key and was not placed has nothing left of it.
 func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		first, second := s.losesItsKey(l)
 		s.answer(l, second, filing.NoAnswer)
 		s.must(l.Audit(s.Context()))
@@ -368,7 +368,7 @@ func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
 
 // A key that two rows had is guarded again as soon as one of them has released it.
 func TestAKeyOfTwoRowsIsGuardedAgain(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		first, second := s.losesItsKey(l)
 		_, err := s.sql().ExecContext(s.Context(), `UPDATE purchases SET beside = 0 WHERE beside = 1`)
 		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unique") {

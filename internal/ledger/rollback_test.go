@@ -15,9 +15,9 @@ import (
 )
 
 // onRestorable runs a suite on a ledger that can be taken back in time.
-func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
+func onRestorable(t *testing.T, test func(*suite, *ledgertest.Restorable)) {
 	ledgertest.OnBothRestorable(t, func(t *testing.T, r *ledgertest.Restorable) {
-		s := &store{
+		s := &suite{
 			T: t,
 			config: ledger.Config{
 				Dir:          r.Dir,
@@ -27,7 +27,7 @@ func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 				Timeout:      time.Nanosecond,
 			},
 		}
-		suite(s, r)
+		test(s, r)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -35,7 +35,7 @@ func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 }
 
 // halted waits until the ledger can be reached, and checks that it is halted.
-func (s *store) halted(l *ledger.Ledger) {
+func (s *suite) halted(l *ledger.Ledger) {
 	s.Helper()
 	h, err := l.Fleet().Halt(s.Context())
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *store) halted(l *ledger.Ledger) {
 // A ledger that went back in time under living processes sends nothing before a
 // person ends that, and gets back what the processes know.
 func TestLedgerThatWentBackInTime(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		ctx := s.Context()
 		one, two := s.open(), s.open()
 		rows := s.add(one, "a", append(reports("a", 6), agentOrder("comp_x"))...)
@@ -116,7 +116,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 // company has the item. The ledger loses both attempts. The living process knows that there
 // was an attempt before its own, which bought the item.
 func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two := s.open(), s.open()
 		row := s.add(one, "a", agentOrder("comp_x"))[0]
@@ -139,7 +139,7 @@ func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
 // After a restore, a person assumed an attempt and decided on it. It has the number of the
 // lost attempt, which stays apart and makes the row uncertain.
 func TestLostAttemptBesideADecidedOne(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two, three := s.open(), s.open(), s.open()
 		row := s.add(one, "a", agentOrder("comp_x"))[0]
@@ -169,7 +169,7 @@ func TestLostAttemptBesideADecidedOne(t *testing.T) {
 // was ordered, and another process buys the same in an attempt of the same number. The
 // first purchase is not lost: the row has bought it twice.
 func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		ctx := s.Context()
 		one, two := s.open(), s.open()
@@ -222,7 +222,7 @@ func createdBy(in ledger.Intent, try int) ledger.Outcome {
 // An order is written back to a row that was assumed to have been sent. The person who then
 // finds the row's company was not asked about the order, so it stays uncertain.
 func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two := s.open(), s.open()
 		forming := report("", "2026")
@@ -258,7 +258,7 @@ func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
 // A row that exists names the order of the row that bought it. If the ledger lost that
 // purchase, the order can still be entered for the row that bought it.
 func TestOrderOfALostPurchaseThatAnotherRowNames(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		one, two := s.open(), s.open()
 		buyer := s.add(one, "a", report("comp_x", "2026"))[0]
 		later := s.add(one, "b", report("comp_x", "2026"))[0]
@@ -284,7 +284,7 @@ func TestOrderOfALostPurchaseThatAnotherRowNames(t *testing.T) {
 // A person assumes that the company of a row was created, and the answer to the creation
 // comes late. It says nothing about the order, so the row is held once more.
 func TestAssumedCreationIsAnsweredLate(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		ctx, l := s.Context(), s.open()
 		forming := report("", "2026")
@@ -320,7 +320,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 
 // hooked lets a test act at the next reading of the database's clock: within a
 // change, or in the middle of a sweep.
-func (s *store) hooked() (next func(do func())) {
+func (s *suite) hooked() (next func(do func())) {
 	s.now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing else reads the clock
 	var hook atomic.Pointer[func()]
@@ -338,7 +338,7 @@ func (s *store) hooked() (next func(do func())) {
 // it: a ledger that goes back in time gets the answer back, and not the sweep's
 // guess.
 func TestSweepBesideAnAnswerThatTheLedgerLoses(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		next := s.hooked()
 		l := s.open()
 		row := s.add(l, "a", reports("a", 1)...)[0]
@@ -365,7 +365,7 @@ func TestSweepBesideAnAnswerThatTheLedgerLoses(t *testing.T) {
 // attempt. The attempt may have bought what it ordered: the row is uncertain, with the key
 // and the money of its order.
 func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		one, two := s.open(), s.open()
 		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		place.Keep()
@@ -403,7 +403,7 @@ func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
 // A row is written back while another row has its key, and its process crashes before the
 // answer. What the row ordered is still known.
 func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		one, two := s.open(), s.open()
 		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		s.lost(two, rows[1])
@@ -433,7 +433,7 @@ func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
 // A process remembers for an hour what it sent. A row that it was sending when an
 // older copy was made may have been bought: it is not called unsent.
 func TestRestoredRowThatItsProcessHasForgotten(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.hooked()
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
@@ -456,7 +456,7 @@ func TestRestoredRowThatItsProcessHasForgotten(t *testing.T) {
 // the file that is gone. The order is not sent, and the row is as the new file has
 // it.
 func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		if place.Database != "" {
 			return // a server ends its connections
 		}
@@ -494,7 +494,7 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 }
 
 // await makes a ledger notice that its connections were broken.
-func (s *store) await(l *ledger.Ledger) {
+func (s *suite) await(l *ledger.Ledger) {
 	s.Helper()
 	for tries := 0; ; tries++ {
 		if err := l.Fleet().ProbeNow(s.Context()); err == nil || tries > 20 {
@@ -508,7 +508,7 @@ func (s *store) await(l *ledger.Ledger) {
 // A process that starts on a ledger older than those before it have seen finds
 // that out by the number that they have left in the data folder.
 func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		before := s.open()
 		rows := s.add(before, "a", reports("a", 3)...)
 		place.Keep()
@@ -535,7 +535,7 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 // A process that saw none of the lost commits may be the first to find an older copy in
 // the ledger's place. It waits until the processes that saw them have compared.
 func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour // no process compares by itself
 		one, two := s.open(), s.open()
 		row := s.add(two, "a", reports("a", 1)...)[0]
@@ -561,7 +561,7 @@ func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
 // A row that was submitted after the ledger lost another one may get its id. The orders
 // and answers of the lost row are not those of the new one.
 func TestIDOfALostRow(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		ctx := s.Context()
 		one := s.open()
 		s.add(one, "a", reports("a", 1)...)
@@ -621,7 +621,7 @@ func TestIDOfALostRow(t *testing.T) {
 // and the ledger goes back in time once more: the process still has the answer, and the
 // row does not stay in flight.
 func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		ctx := s.Context()
 		l := s.open()
 		s.add(l, "a", reports("a", 1)...)
@@ -654,7 +654,7 @@ func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
 
 // An answer to an attempt that the ledger does not know can only mean the same.
 func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		_ = l.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
 		h, err := l.Fleet().Halt(s.Context())
@@ -670,7 +670,7 @@ func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
 // After a start of the database server nothing is sent for a while: a process
 // that knows more than the ledger says so meanwhile.
 func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL == "" {
 			return // it has no server
 		}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -82,9 +84,9 @@ func Sent(order filing.Order) (sent filing.Order, rest []filing.Product) {
 }
 
 // streamRows streams the rows that a query selects, without their items.
-func streamRows(ctx context.Context, q lister, query string, args ...any) iter.Seq2[Row, error] {
+func streamRows(ctx context.Context, q store.Lister, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		for stored, err := range stream[storedRow](ctx, q, "read rows", query, args...) {
+		for stored, err := range store.Stream[storedRow](ctx, q, "read rows", query, args...) {
 			if !yield(stored.row(), err) {
 				return
 			}
@@ -160,7 +162,7 @@ func (r *Row) addNote(note string) {
 // nameTwice adds the items that were bought twice to the messages of a page's rows. at maps the IDs
 // of the rows to their positions.
 func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
-	twice, err := listTwice(ctx, prepared{db}, math.MaxInt32)
+	twice, err := listTwice(ctx, db.Prepared(), math.MaxInt32)
 	for _, t := range twice {
 		add := func(r, other rowRef) {
 			i, here := at[r.ID]
@@ -186,8 +188,8 @@ type twice struct {
 	Second, First rowRef
 }
 
-func listTwice(ctx context.Context, q lister, limit int) ([]twice, error) {
-	return list[twice](ctx, q, "read what was bought twice",
+func listTwice(ctx context.Context, q store.Lister, limit int) ([]twice, error) {
+	return store.List[twice](ctx, q, "read what was bought twice",
 		`SELECT p.product, r.id AS "second.id", r.batch AS "second.batch", r.number AS "second.number",
 				o.id AS "first.id", o.batch AS "first.batch", o.number AS "first.number"
 			FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
@@ -200,7 +202,7 @@ func listTwice(ctx context.Context, q lister, limit int) ([]twice, error) {
 func (db *database) page(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
-	for r, err := range streamRows(ctx, prepared{db}, query, args...) {
+	for r, err := range streamRows(ctx, db.Prepared(), query, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -214,11 +216,11 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 	for i, r := range page {
 		ids[i] = r.ID
 	}
-	in, refs := among(db.dialect, ids)
-	items, err := list[struct {
+	in, refs := store.Among(db.Dialect, ids)
+	items, err := store.List[struct {
 		Row int64
 		Item
-	}](ctx, prepared{db}, "read items",
+	}](ctx, db.Prepared(), "read items",
 		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status,
 				cost AS "cost.amount", certainty AS "cost.certainty", exception, exception_note
 			FROM items
@@ -254,7 +256,7 @@ func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, error) {
 	rows := make(map[int64]Row, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
-		in, args := among(l.dialect, some)
+		in, args := store.Among(l.Dialect, some)
 		page, err := l.page(ctx, selectRows+`r.id `+in, args...)
 		if err != nil {
 			return nil, err
@@ -275,7 +277,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	in, args := among(l.dialect, ids, toMillis(l.now()))
+	in, args := store.Among(l.Dialect, ids, store.ToMillis(l.Now()))
 	// The given rows are selected first. Otherwise PostgreSQL would read all ready rows.
 	return l.page(ctx, selectRows+`r.id IN (
 			WITH asked AS MATERIALIZED (SELECT id, batch, result, blocked_on, due FROM rows WHERE id `+in+`)
@@ -288,7 +290,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // only that batch.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	// With EXISTS, PostgreSQL would read all ready rows.
-	batches, err := list[string](ctx, prepared{l.database}, "list batches with work",
+	batches, err := store.List[string](ctx, l.Prepared(), "list batches with work",
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
@@ -303,11 +305,11 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	for _, batch := range batches {
 		// The query reads only the rows table. With the batches table, PostgreSQL would read and
 		// sort all rows instead of taking the first rows of the index.
-		found, err := list[int64](ctx, prepared{l.database}, "list rows to send of batch "+batch,
+		found, err := store.List[int64](ctx, l.Prepared(), "list rows to send of batch "+batch,
 			`SELECT r.id FROM rows r
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,
-			toMillis(l.now()), batch, max(limit/len(batches), 1))
+			store.ToMillis(l.Now()), batch, max(limit/len(batches), 1))
 		if err != nil {
 			return nil, err
 		}

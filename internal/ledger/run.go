@@ -3,6 +3,8 @@ package ledger
 import (
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
@@ -26,7 +28,7 @@ func (r *Run) Date() (season.Date, error) {
 	_, text, _ := strings.Cut(r.ID, "@")
 	text, _, _ = strings.Cut(text, manualMark)
 	d, err := season.ParseDate(text)
-	return d, wrap("read the day of the run "+r.ID, err)
+	return d, store.Wrap("read the day of the run "+r.ID, err)
 }
 
 // IsManual reports whether a person started the run. Manual runs do not count as scheduled runs.

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -92,20 +94,20 @@ var ErrNoSharedKey = errors.New(
 // change of the schedule that uses the list is the audit event. It returns ErrNoSharedKey if only
 // this machine could open the list again.
 func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
-	if l.dialect.together && l.sealing.given == "" {
+	if !l.IsKeyShared() {
 		return "", ErrNoSharedKey
 	}
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
-	keys, err := l.sealer()
+	sealed, err := l.Seal("roster|"+hash, r.Content)
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
-	_, err = l.exclusively(withoutAudit(ctx),
+	_, err = l.Exec(withoutAudit(ctx),
 		`INSERT INTO company_lists (hash, file, content, created_by, created_at)
 			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
-		hash, r.File, keys.seal("roster|"+hash, r.Content), r.CreatedBy, toMillis(l.now()))
+		hash, r.File, sealed, r.CreatedBy, store.ToMillis(l.Now()))
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
@@ -114,31 +116,37 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 
 // FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
-	r, err := find[CompanyList](ctx, l.read, ErrNotFound, "read the company list "+hash,
+	r, err := store.Find[CompanyList](ctx, l.Read, ErrNotFound, "read the company list "+hash,
 		`SELECT hash, file, content, created_by, created_at FROM company_lists WHERE hash = $1`, hash)
 	if err != nil {
 		return CompanyList{}, err
 	}
-	keys, err := l.sealer()
-	if err == nil {
-		r.Content, err = keys.open("roster|"+hash, r.Content)
-	}
-	return r, wrap("read the company list "+hash, err)
+	r.Content, err = l.Unseal("roster|"+hash, r.Content)
+	return r, store.Wrap("read the company list "+hash, err)
 }
 
 // Add adds a schedule. If a schedule of that name exists, it reports false and changes nothing.
 func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
 	if since.IsZero() {
-		since = l.now()
+		since = l.Now()
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx,
+		n, err := store.Affected(tx.ExecContext(
+			ctx,
 			`INSERT INTO schedules (name, company_list, list_changed_at, options, schedule, approval, paused, since,
 					created_by, created_at)
 				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
-			s.Name, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), boolInt(s.Paused), toMillis(since),
-			s.CreatedBy, toMillis(l.now())))
+			s.Name,
+			s.CompanyList,
+			string(s.Options),
+			s.Timing,
+			store.BoolInt(s.Approval),
+			store.BoolInt(s.Paused),
+			store.ToMillis(since),
+			s.CreatedBy,
+			store.ToMillis(l.Now()),
+		))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
@@ -172,7 +180,7 @@ type ListSince struct {
 
 // ListsOf lists the company lists that a schedule has had, the oldest first.
 func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
-	return list[ListSince](ctx, l.read, "list the company lists of the schedule "+name,
+	return store.List[ListSince](ctx, l.Read, "list the company lists of the schedule "+name,
 		`SELECT company_list AS company_list, since FROM schedule_lists WHERE schedule = $1 ORDER BY since`, name)
 }
 
@@ -181,13 +189,21 @@ func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error
 // removed the schedule since.
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		err := changed(ErrStale)(tx.ExecContext(ctx,
+		err := store.Changed(ErrStale)(tx.ExecContext(
+			ctx,
 			`UPDATE schedules
 				SET list_changed_at = CASE WHEN company_list = $3 THEN list_changed_at ELSE $8 END,
 					company_list = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
 				WHERE name = $1 AND version = $2`,
-			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since),
-			toMillis(l.now())))
+			s.Name,
+			s.Version,
+			s.CompanyList,
+			string(s.Options),
+			s.Timing,
+			store.BoolInt(s.Approval),
+			store.ToMillis(s.Since),
+			store.ToMillis(l.Now()),
+		))
 		if err != nil {
 			return err
 		}
@@ -196,12 +212,12 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 		}
 		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList)
 	})
-	return wrap("change the schedule "+s.Name, err)
+	return store.Wrap("change the schedule "+s.Name, err)
 }
 
 // List lists all schedules by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
-	return list[Schedule](ctx, l.read, "list the schedules",
+	return store.List[Schedule](ctx, l.Read, "list the schedules",
 		`SELECT s.name, s.company_list AS company_list, r.file, s.options, s.schedule AS timing, s.approval, s.paused,
 				s.since, s.version, s.created_by, s.created_at, s.list_changed_at AS changed
 			FROM schedules s JOIN company_lists r ON r.hash = s.company_list
@@ -212,23 +228,27 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 // ignores concurrent changes, because a pause must always take effect. It returns ErrNotFound if
 // there is no such schedule.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
-	return wrap("change the schedule "+name, changed(ErrNotFound)(l.exclusively(ctx,
-		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
-		toMillis(l.now()))))
+	return store.Wrap("change the schedule "+name, store.Changed(ErrNotFound)(l.Exec(
+		ctx,
+		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`,
+		name,
+		store.BoolInt(paused),
+		store.ToMillis(l.Now()),
+	)))
 }
 
 // Remove deletes a schedule. The company lists, its runs and their batches stay. It returns
 // ErrNotFound if there is no such schedule.
 func (l Schedules) Remove(ctx context.Context, name string) error {
-	return wrap("change the schedule "+name,
-		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
+	return store.Wrap("change the schedule "+name,
+		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. Only one process can claim a run. If that process dies
 // before the run has ended, another one can claim it again.
 func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		was, err := find[struct {
+		was, err := store.Find[struct {
 			Owner string
 			State RunState
 		}](ctx, tx, nil, "read the run", `SELECT owner, state FROM schedule_runs WHERE id = $1`, f.ID)
@@ -240,7 +260,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			_, err := tx.ExecContext(
 				ctx, `INSERT INTO schedule_runs (id, schedule, due, company_list, missed, owner, began_at, state)
 					VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
-				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()),
+				f.ID, f.Schedule, store.ToMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, store.ToMillis(l.Now()),
 				string(RunBegun))
 			return err
 		case was.State != RunBegun || was.Owner == l.owner.ID:
@@ -258,7 +278,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 		claimed = true
 		_, err = tx.ExecContext(ctx, `UPDATE schedule_runs SET owner = $2, began_at = $3 WHERE id = $1`, f.ID,
 			l.owner.ID,
-			toMillis(l.now()))
+			store.ToMillis(l.Now()))
 		return err
 	})
 	if err != nil {
@@ -269,12 +289,12 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 
 // EndRun records the result of a run of this process.
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
-	_, err := l.exclusively(
+	_, err := l.Exec(
 		ctx, `UPDATE schedule_runs
 			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, company_list = $8
 			WHERE id = $1 AND owner = $7`,
-		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID, f.CompanyList)
-	return wrap("end the run "+f.ID, err)
+		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, store.ToMillis(l.Now()), l.owner.ID, f.CompanyList)
+	return store.Wrap("end the run "+f.ID, err)
 }
 
 // ListRuns lists the runs of a schedule, or of all schedules if season is empty, the newest first.
@@ -290,7 +310,7 @@ func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 }
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
-	return list[Run](ctx, l.read, "list runs",
+	return store.List[Run](ctx, l.Read, "list runs",
 		`SELECT id, schedule, due, company_list, missed, began_at, ended_at, state, batch`+rest,
 		args...)
 }
@@ -325,11 +345,11 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	}
 	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
-		in, args := among(l.dialect, keys)
-		found, err := list[struct {
+		in, args := store.Among(l.Dialect, keys)
+		found, err := store.List[struct {
 			PriorPurchase
 			Key filing.Key
-		}](ctx, l.read, "find purchases", `SELECT p.key, o.id AS "row", o.batch, b.root, o.number, p.bought,
+		}](ctx, l.Read, "find purchases", `SELECT p.key, o.id AS "row", o.batch, b.root, o.number, p.bought,
 				CASE WHEN `+isCanceled("p")+` THEN 1 ELSE 0 END AS canceled
 			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
 			WHERE p.key `+in+` ORDER BY p.bought, canceled DESC, p.twin DESC`, args...)

@@ -20,7 +20,7 @@ func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (
 
 func TestSchedules(t *testing.T) { onBothDatabases(t, testSchedules) }
 
-func testSchedules(s *store) {
+func testSchedules(s *suite) {
 	s.config.SealKey = strings.Repeat("0b", 32)
 	l, ctx := s.open(), s.Context()
 	content := []byte("Company ID\ncomp_1\n\x00\xff")
@@ -85,7 +85,7 @@ func testSchedules(s *store) {
 // A company list is kept only where every machine that may run its schedule can
 // open it: over a shared database, under a key that was given.
 func TestCompanyListsNeedASharedKey(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		list := ledger.CompanyList{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
 		_, err := s.open().Schedules().AddCompanyList(s.Context(), list)
 		if s.config.DatabaseURL == "" {
@@ -111,7 +111,7 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 // others are told so. What was seen before it was paused, or removed, is not
 // changed either.
 func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
 		l := processes[0]
@@ -167,7 +167,7 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 // another one where the first died over it.
 func TestARunIsClaimedOnce(t *testing.T) { onBothDatabases(t, testARunIsClaimedOnce) }
 
-func testARunIsClaimedOnce(s *store) {
+func testARunIsClaimedOnce(s *suite) {
 	ctx := s.Context()
 	f := ledger.Run{
 		ID:          "de|2026-03-01",
@@ -221,7 +221,7 @@ func testARunIsClaimedOnce(s *store) {
 // What others hold is known before anything is sent: the same purchase, one whose
 // answer is out, and a subscription of an earlier year until it is canceled.
 func TestHoldings(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_bought", "2026"), report("comp_out", "2026"), report("comp_free", "2026"))
 		s.place(l, rows[0])
 		s.send(l, rows[1])

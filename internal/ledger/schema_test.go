@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -16,11 +18,11 @@ import (
 func TestNewerLedgerIsRefused(t *testing.T) {
 	for _, version := range []int{999, 100} {
 		t.Run(strconv.Itoa(version), func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				s.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)`, version, true)
 				s.exec(`UPDATE control SET written_by = 'version 7.1'`)
 				refused, err := ledger.Open(s.Context(), s.config)
-				if !errors.Is(err, ledger.ErrNewer) {
+				if !errors.Is(err, store.ErrNewer) {
 					s.Errorf("opened: %v", err)
 				}
 				if err == nil {
@@ -41,7 +43,7 @@ func TestNewerLedgerIsRefused(t *testing.T) {
 // A process that runs while a newer version prepares its ledger sends nothing
 // more, and changes nothing but for the answers that it has in hand.
 func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.send(l, rows[0])
 		s.exec(`UPDATE control SET schema_version = schema_version + 1, written_by = 'version 7.1'`)
@@ -55,7 +57,7 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		}
 		s.answer(l, rows[0], filing.Accepted)
 		s.want(l, rows[0], filing.Placed, 0)
-		s.wantErr(l.RecordDeposit(ctx, 100, ""), ledger.ErrNewer)
+		s.wantErr(l.RecordDeposit(ctx, 100, ""), store.ErrNewer)
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
 		s.send(l, rows[1])
 	})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -39,7 +41,7 @@ const (
 
 // listed returns the columns of a row by which its company and client are found. fields are the
 // fields of the batch's columns.
-func (r *Row) listed(fields []string) record {
+func (r *Row) listed(fields []string) store.Record {
 	texts := cellTexts(string(r.Cells))
 	cell := func(field string) string {
 		if i := slices.Index(fields, field); i >= 0 && i < len(texts) {
@@ -55,12 +57,12 @@ func (r *Row) listed(fields []string) record {
 	if folded := filing.FoldLegalName(name); key == "" && folded != "" {
 		key = nameKey(folded)
 	}
-	return record{
-		text("company_key", key),
-		text("company_name", cmp.Or(name, id)),
-		text("company_words", cmp.Or(strings.Join(searchWords(name), " "), strings.ToLower(id))),
-		text("client", client),
-		text("client_folded", filing.FoldLegalName(client)),
+	return store.Record{
+		store.Text("company_key", key),
+		store.Text("company_name", cmp.Or(name, id)),
+		store.Text("company_words", cmp.Or(strings.Join(searchWords(name), " "), strings.ToLower(id))),
+		store.Text("client", client),
+		store.Text("client_folded", filing.FoldLegalName(client)),
 	}
 }
 
@@ -90,7 +92,7 @@ const (
 )
 
 func (l Companies) listed(ctx context.Context, what, query string, args ...any) ([]ListedCompany, error) {
-	found, err := list[ListedCompany](ctx, l.read, what, query, args...)
+	found, err := store.List[ListedCompany](ctx, l.Read, what, query, args...)
 	for i := range found {
 		if !strings.HasPrefix(found[i].Key, namePrefix) {
 			found[i].ID = found[i].Key
@@ -152,7 +154,7 @@ func (l Companies) Company(ctx context.Context, key string) (ListedCompany, erro
 
 // Clients finds at most limit clients whose names contain the text.
 func (l Companies) Clients(ctx context.Context, name string, limit int) ([]string, error) {
-	return list[string](ctx, l.read, "search the clients", `SELECT c.client FROM rows c WHERE c.id IN (
+	return store.List[string](ctx, l.Read, "search the clients", `SELECT c.client FROM rows c WHERE c.id IN (
 			SELECT MIN(r.id) FROM rows r
 			WHERE r.client_folded <> '' AND r.client_folded LIKE $1 ESCAPE '!'
 				AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
@@ -164,7 +166,7 @@ func (l Companies) Clients(ctx context.Context, name string, limit int) ([]strin
 // BatchesOfClient returns the batches that have a row of a client.
 func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[string]bool, error) {
 	all := make(map[string]bool)
-	batches, err := list[string](ctx, l.read, "find the batches of a client", `SELECT DISTINCT batch FROM rows
+	batches, err := store.List[string](ctx, l.Read, "find the batches of a client", `SELECT DISTINCT batch FROM rows
 		WHERE client_folded = $1 AND client_folded <> ''`, filing.FoldLegalName(client))
 	for _, batch := range batches {
 		all[batch] = true
@@ -177,7 +179,7 @@ func (l *Ledger) RowsOfCompany(ctx context.Context, key string, limit int) ([]Ro
 	rows, err := l.page(ctx, selectRows+`r.company_key = $1
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
 		AND NOT (r.result = 'skipped' AND r.corrected_by <> 0) ORDER BY r.id DESC LIMIT $2`, key, limit)
-	return rows, wrap("list the rows of company "+key, err)
+	return rows, store.Wrap("list the rows of company "+key, err)
 }
 
 // RowsWithOrder finds the rows that have an order.
@@ -188,8 +190,8 @@ func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error)
 
 // CompanyOfRow returns the key of a row's company, or an empty string if it has none.
 func (l *Ledger) CompanyOfRow(ctx context.Context, row int64) (key string, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT company_key FROM rows WHERE id = $1`, row).Scan(&key)
-	return key, wrap("find the company of a row", err)
+	err = l.Read.QueryRowContext(ctx, `SELECT company_key FROM rows WHERE id = $1`, row).Scan(&key)
+	return key, store.Wrap("find the company of a row", err)
 }
 
 // cellTexts reads the stored cells of a row as texts. A client's number may be stored as a number,

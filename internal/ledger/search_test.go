@@ -20,7 +20,7 @@ func named(number int, company, name, client string) ledger.Row {
 
 // addNamed adds a batch whose columns are the company's ID, its name and the
 // client.
-func (s *store) addNamed(l *ledger.Ledger, id string, open bool, rows ...ledger.Row) {
+func (s *suite) addNamed(l *ledger.Ledger, id string, open bool, rows ...ledger.Row) {
 	s.Helper()
 	_, err := l.CreateBatch(s.Context(), ledger.Batch{
 		ID:      id,
@@ -40,7 +40,7 @@ func (s *store) addNamed(l *ledger.Ledger, id string, open bool, rows ...ledger.
 // spelling, and by its id; and so are its rows and its client's batches. Rows of a
 // batch that is not submitted are not found.
 func TestSearchCompanies(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.addNamed(l, "one", true, named(2, "comp_1", "O'Neill & Sons, L.L.C.", "Harbor Light"),
 			named(3, "comp_2", "Café Élan Inc", "Acme"), named(4, "comp_30", "Old Mill LLC", ""))
 		s.addNamed(l, "two", true, named(2, "comp_1", "O'Neill & Sons, L.L.C.", "Harbor  light"))
@@ -74,7 +74,7 @@ func TestSearchCompanies(t *testing.T) {
 }
 
 // searchCompanies searches by words and ids.
-func (s *store) searchCompanies(l *ledger.Ledger) {
+func (s *suite) searchCompanies(l *ledger.Ledger) {
 	s.Helper()
 	for words, want := range map[string]string{
 		"oneill": "comp_1", "SONS oneil": "comp_1", "café": "comp_2", "CAFÉ el": "comp_2", "mill old": "comp_30",
@@ -95,7 +95,7 @@ func (s *store) searchCompanies(l *ledger.Ledger) {
 }
 
 // listCompanies lists the keys of all companies, two a page.
-func (s *store) listCompanies(l *ledger.Ledger) (all []string) {
+func (s *suite) listCompanies(l *ledger.Ledger) (all []string) {
 	s.Helper()
 	for after := ""; ; {
 		page, err := l.Companies().List(s.Context(), after, 2)
@@ -112,7 +112,7 @@ func (s *store) listCompanies(l *ledger.Ledger) (all []string) {
 
 // A correction is found in its own batch, and the row that it corrects is not found.
 func TestSearchFollowsCorrections(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "fixed", Product: filing.AnnualReport, Corrects: "whole"})
 		s.must(err)
@@ -130,7 +130,7 @@ func TestSearchFollowsCorrections(t *testing.T) {
 
 // What needs action is counted by batch, and what is done is left out.
 func TestListAttention(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "wrong", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid),
 			fix(5, 0, "comp_z", filing.Skipped))
 		s.add(l, "right", filed(2, "comp_7"))

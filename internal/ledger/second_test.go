@@ -14,12 +14,12 @@ import (
 )
 
 // by has somebody act under a context.
-func (s *store) by(name string) context.Context {
+func (s *suite) by(name string) context.Context {
 	return ledger.WithAudit(s.Context(), ledger.AuditEvent{By: name, What: "test"})
 }
 
 // approvesWaiting approves what rows of a batch wait for.
-func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error) {
+func (s *suite) approvesWaiting(l *ledger.Ledger, batch, name string, want error) {
 	s.Helper()
 	looked, err := l.Approvals().CostIncrease(s.Context(), batch)
 	s.must(err)
@@ -32,7 +32,7 @@ func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error
 // Who made a batch is known also where no second person was needed when it opened:
 // the policy may become stricter, and rows may be sent again.
 func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		for _, id := range []string{"a", "b"} {
 			s.imported(l, id, "Ana")
@@ -58,7 +58,7 @@ func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
 
 // heldBack makes a prepared batch of a row that costs 75 dollars, and of rows that
 // the record of their company holds back.
-func (s *store) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
+func (s *suite) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
 	s.Helper()
 	ctx := s.Context()
 	_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
@@ -79,7 +79,7 @@ func (s *store) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
 // Rows that were held back when a batch was submitted count once they are ready:
 // nobody knows what they cost.
 func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
 		for name, release := range map[string]func(id string, held []ledger.Row) error{
@@ -133,7 +133,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 		filing.ServerError,
 		filing.Busy,
 		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana")
 		for i, first := range classes {
 			for j, second := range classes {
@@ -163,7 +163,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 // The person who gave a season a company list takes part in what is made from it, also
 // where someone else brings it back, or the season was removed meanwhile.
 func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "bob", "cid")
@@ -211,7 +211,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 
 // Nobody approves a batch before it is submitted.
 func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
 		s.imported(l, "a", "ana")
 		s.must(l.Approvals().Request(s.by("ana"), "a", "plan"))
@@ -225,7 +225,7 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 // What a row of it costs more, and what is sent again, waits with its reason for a
 // second person, and goes when they approve it; the other rows go meanwhile.
 func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		rows := s.quoted(l, "a", cost, cost, cost)
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
@@ -260,7 +260,7 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 
 // No row of a batch that is not submitted is sent, whatever task names it.
 func TestARowOfAPreparedBatchIsNotSent(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.imported(l, "a", "ana")
 		row := s.rows(l, "a")[0]
 		if begun := s.begin(l, intent(row)); !begun.Lost {

@@ -2,19 +2,16 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Social Security numbers are needed only from the import to the order. In between they are sealed
 // with a key that is not in the database, like all other data that may contain one. See sealer.
-
-// ErrSealed is returned if a secret cannot be opened, because it was sealed with another key or no
-// longer exists.
-var ErrSealed = errors.New("the sealed number cannot be opened with this key")
 
 // place binds a sealed number to its row, so that it cannot be used for another row.
 func place(batch string, number int) string { return fmt.Sprintf("%s|%d", batch, number) }
@@ -31,38 +28,45 @@ func withoutSecret(r *filing.Request) (*filing.Request, string) {
 	return &stored, r.Order.EIN.ResponsiblePartySSN
 }
 
-func (db *database) seal(batch string, number int, secret string) (string, error) {
-	return db.sealText(place(batch, number), []byte(secret))
+func (db *database) sealSecret(batch string, number int, secret string) (string, error) {
+	return db.SealText(place(batch, number), []byte(secret))
 }
 
 // Unseal opens the Social Security number of a row that is about to be sent.
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	// A sealed number is bound to its place.
 	at := r.InBatch()
-	sealed, err := find[string](ctx, l.read, ErrSealed, fmt.Sprintf("row %d of batch %s", at.Number, at.Batch),
-		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch, at.Number)
+	sealed, err := store.Find[string](
+		ctx,
+		l.Read,
+		store.ErrSealed,
+		fmt.Sprintf("row %d of batch %s", at.Number, at.Batch),
+		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`,
+		at.Batch,
+		at.Number,
+	)
 	if err != nil {
 		return "", err
 	}
-	secret, err := l.openText(place(at.Batch, at.Number), sealed)
-	return string(secret), wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
+	secret, err := l.UnsealText(place(at.Batch, at.Number), sealed)
+	return string(secret), store.Wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
 }
 
 // forget erases the numbers of rows that will not be sent again or whose EIN was placed. A rejected
 // row keeps its number, because a retry needs it.
 func (g *groupWriter) forget() error {
-	var done []record
+	var done []store.Record
 	for _, s := range g.changed {
 		switch {
 		case s.result == filing.Placed, s.result == filing.Exists, s.result == filing.Skipped,
 			s.result == filing.Canceled, slices.Contains(splitProducts(s.dropped), filing.EIN):
-			done = append(done, record{text("batch", s.batch), number("number", s.number)})
+			done = append(done, store.Record{store.Text("batch", s.batch), store.Number("number", s.number)})
 		}
 	}
 	if len(done) == 0 || !g.sealed {
 		return nil
 	}
-	return wrap("delete sealed numbers", g.db.exec(g.ctx, g.tx,
+	return store.Wrap("delete sealed numbers", g.db.ExecRecords(g.ctx, g.tx,
 		`DELETE FROM secrets WHERE (batch, number) IN (SELECT v.batch, v.number {{v}})`,
 		done))
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -46,7 +48,7 @@ func applicationAndReport(company string) ledger.Row {
 }
 
 // sealed is what lies sealed for a row; "" for nothing.
-func (s *store) sealed(r ledger.Row) string {
+func (s *suite) sealed(r ledger.Row) string {
 	s.Helper()
 	var text string
 	err := s.sql().QueryRowContext(s.Context(), `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch,
@@ -58,13 +60,13 @@ func (s *store) sealed(r ledger.Row) string {
 }
 
 // opens checks whether the row's number can still be had.
-func (s *store) opens(l *ledger.Ledger, r ledger.Row, want bool) {
+func (s *suite) opens(l *ledger.Ledger, r ledger.Row, want bool) {
 	s.Helper()
 	got, err := l.Unseal(s.Context(), r)
 	switch {
 	case want && (err != nil || got != ssn):
 		s.Errorf("row %d is %s: %q, %v", r.ID, s.row(l, r.ID).Result, got, err)
-	case !want && !errors.Is(err, ledger.ErrSealed):
+	case !want && !errors.Is(err, store.ErrSealed):
 		s.Errorf("row %d is %s: %q, %v, want ErrSealed", r.ID, s.row(l, r.ID).Result, got, err)
 	case !want && s.sealed(r) != "":
 		s.Errorf("row %d is %s and its number is still in the ledger", r.ID, s.row(l, r.ID).Result)
@@ -72,7 +74,7 @@ func (s *store) opens(l *ledger.Ledger, r ledger.Row, want bool) {
 }
 
 // everyCell visits each value of each table.
-func (s *store) everyCell(visit func(table, column, value string)) {
+func (s *suite) everyCell(visit func(table, column, value string)) {
 	s.Helper()
 	db := s.sql()
 	list := `SELECT name FROM sqlite_master WHERE type = 'table'`
@@ -117,7 +119,7 @@ func TestSealedAtRest(t *testing.T) { onBothDatabases(t, testSealedAtRest) }
 
 // searchFiles fails the test for a file of the data folder that holds the number. It
 // returns how many files and write-ahead logs it has searched.
-func (s *store) searchFiles() (files, logs int) {
+func (s *suite) searchFiles() (files, logs int) {
 	s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
@@ -137,7 +139,7 @@ func (s *store) searchFiles() (files, logs int) {
 	return files, logs
 }
 
-func testSealedAtRest(s *store) {
+func testSealedAtRest(s *suite) {
 	l := s.open()
 	rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"),
 		application("comp_4"))
@@ -175,7 +177,7 @@ func testSealedAtRest(s *store) {
 
 // The caller's request keeps its number: only what is stored lacks it.
 func TestSealingLeavesTheCallersRequest(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := application("comp_1")
 		s.add(l, "a", row)
 		if row.Request.Order.EIN.ResponsiblePartySSN != ssn {
@@ -186,7 +188,7 @@ func TestSealingLeavesTheCallersRequest(t *testing.T) {
 
 // Rows that will never be sent have nothing sealed.
 func TestNothingSealedForWhatIsNotSent(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		invalid, skipped, foreign := application("comp_1"), application("comp_2"), application("comp_3")
 		invalid.Result, skipped.Result = filing.Invalid, filing.Skipped
 		foreign.Request.Order.EIN.ResponsiblePartySSN, foreign.Request.Order.EIN.ResponsiblePartyIsForeign = "", true
@@ -199,12 +201,12 @@ func TestNothingSealedForWhatIsNotSent(t *testing.T) {
 	})
 }
 
-func (s *store) keyFile() string { return filepath.Join(s.config.Dir, "sealing.key") }
+func (s *suite) keyFile() string { return filepath.Join(s.config.Dir, "sealing.key") }
 
 // The key lies in a file that only its owner can read, and one that others can
 // read is refused with the remedy.
 func TestKeyFile(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", application("comp_1"))[0]
 		info, err := os.Stat(s.keyFile())
 		s.must(err)
@@ -246,7 +248,7 @@ func TestBrokenKey(t *testing.T) {
 	for name, key := range map[string]string{"short": "abcdef", "not hexadecimal": strings.Repeat("xy", 32),
 		"empty file": " \n", "too long": strings.Repeat("ab", 33)} {
 		t.Run(name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
+			onBothDatabases(t, func(s *suite) {
 				s.must(os.WriteFile(s.keyFile(), []byte(key), 0o600))
 				l := s.open()
 				_, err := l.CreateBatch(s.Context(), ledger.Batch{ID: "a", Product: filing.EIN})
@@ -266,7 +268,7 @@ func TestBrokenKey(t *testing.T) {
 
 // Processes that begin at the same moment agree on one key.
 func TestOneKeyForAllProcesses(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx := s.Context()
 		var together sync.WaitGroup
 		begin := make(chan struct{})
@@ -303,7 +305,7 @@ func TestOneKeyForAllProcesses(t *testing.T) {
 // A fleet's key comes from the environment: no file is made, every process with
 // it opens what another sealed, and no process without it does.
 func TestKeyFromTheEnvironment(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		s.config.SealKey = strings.Repeat("0f", 32)
 		row := s.add(s.open(), "a", application("comp_1"))[0]
 		if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
@@ -312,7 +314,7 @@ func TestKeyFromTheEnvironment(t *testing.T) {
 		s.opens(s.open(), row, true)
 		for _, other := range []string{strings.Repeat("0e", 32), ""} {
 			s.config.SealKey = other
-			if got, err := s.open().Unseal(s.Context(), row); !errors.Is(err, ledger.ErrSealed) || got != "" {
+			if got, err := s.open().Unseal(s.Context(), row); !errors.Is(err, store.ErrSealed) || got != "" {
 				s.Errorf("another key: %q, %v", got, err)
 			}
 		}
@@ -335,11 +337,11 @@ func TestSealedToItsRow(t *testing.T) {
 		"empty":       `UPDATE secrets SET sealed = '' WHERE batch = 'a' AND number = 2`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", application("comp_1"), application("comp_2"))
 				s.add(l, "b", application("comp_3"))
 				s.exec(spoil)
-				if got, err := l.Unseal(s.Context(), rows[0]); !errors.Is(err, ledger.ErrSealed) || got != "" {
+				if got, err := l.Unseal(s.Context(), rows[0]); !errors.Is(err, store.ErrSealed) || got != "" {
 					s.Errorf("%q, %v, want ErrSealed", got, err)
 				}
 				s.opens(l, rows[1], true)
@@ -351,7 +353,7 @@ func TestSealedToItsRow(t *testing.T) {
 // The same number sealed twice does not look the same: nobody can tell from the
 // ledger which rows share a responsible party.
 func TestSealedNumbersDoNotCompare(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", application("comp_1"), application("comp_2"))
 		if one, two := s.sealed(rows[0]), s.sealed(rows[1]); one == two || one == "" {
 			s.Errorf("%q, %q", one, two)
@@ -361,26 +363,26 @@ func TestSealedNumbersDoNotCompare(t *testing.T) {
 
 // Numbers live as long as their order is not decided, by whatever way it is.
 func TestErasedOnceDecided(t *testing.T) {
-	settled := func(class filing.AnswerKind) func(*store, *ledger.Ledger, ledger.Row) {
-		return func(s *store, l *ledger.Ledger, r ledger.Row) {
+	settled := func(class filing.AnswerKind) func(*suite, *ledger.Ledger, ledger.Row) {
+		return func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.send(l, r)
 			s.answer(l, r, class)
 		}
 	}
-	aside := func(next filing.Result) func(*store, *ledger.Ledger, ledger.Row) {
-		return func(s *store, l *ledger.Ledger, r ledger.Row) {
+	aside := func(next filing.Result) func(*suite, *ledger.Ledger, ledger.Row) {
+		return func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: next, Message: "said the ledger"}))
 		}
 	}
 	for _, c := range []struct {
 		name   string
 		order  func(company string) ledger.Row
-		way    func(*store, *ledger.Ledger, ledger.Row)
+		way    func(*suite, *ledger.Ledger, ledger.Row)
 		result filing.Result
 		kept   bool
 	}{
-		{"waits", application, func(*store, *ledger.Ledger, ledger.Row) {}, filing.Ready, true},
-		{"under way", application, func(s *store, l *ledger.Ledger, r ledger.Row) { s.send(l, r) },
+		{"waits", application, func(*suite, *ledger.Ledger, ledger.Row) {}, filing.Ready, true},
+		{"under way", application, func(s *suite, l *ledger.Ledger, r ledger.Row) { s.send(l, r) },
 			filing.Placing, true},
 		{"placed", application, settled(filing.Accepted), filing.Placed, false},
 		{"a 409", application, settled(filing.HasItem), filing.Exists, false},
@@ -388,28 +390,28 @@ func TestErasedOnceDecided(t *testing.T) {
 		{"refused", application, settled(filing.Refused), filing.Rejected, true},
 		{"in doubt, to be sent again", application, settled(filing.NoAnswer), filing.Ready, true},
 		{"uncertain", applicationAndReport, settled(filing.NoAnswer), filing.Uncertain, true},
-		{"resolved as placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"resolved as placed", applicationAndReport, func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
 		}, filing.Ready, true}, // the EIN is ordered next
-		{"a late answer", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"a late answer", applicationAndReport, func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.answer(l, r, filing.Accepted)
 			s.place(l, s.want(l, r, filing.Ready, 0))
 		}, filing.Placed, false},
-		{"one item is there, the rest is sent", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"one item is there, the rest is sent", applicationAndReport, func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.send(l, r)
 			o := outcome(s.row(l, r.ID), 1, filing.HasItem)
 			o.Answer.Has, o.Items[0].Product = filing.AnnualReport, filing.AnnualReport
 			s.must(l.RecordOutcome(s.Context(), o))
 		}, filing.Ready, true},
-		{"canceled", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"canceled", application, func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			n, err := l.CancelBatch(s.Context(), r.Batch)
 			if err != nil || n == 0 {
 				s.Errorf("%d, %v", n, err)
 			}
 		}, filing.Canceled, false},
-		{"canceled in doubt", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"canceled in doubt", application, func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			_, err := l.CancelBatch(s.Context(), r.Batch)
 			s.must(err)
@@ -417,7 +419,7 @@ func TestErasedOnceDecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				r := s.add(l, "a", c.order("comp_1"))[0]
 				bystander := s.add(l, "b", application("comp_2"))[0]
 				c.way(s, l, r)
@@ -433,7 +435,7 @@ func TestErasedOnceDecided(t *testing.T) {
 
 // An import that a crash cut short leaves no number behind.
 func TestSecretsOfARestartedImport(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, first := s.Context(), s.open()
 		batch := ledger.Batch{ID: "a", Product: filing.EIN}
 		_, err := first.CreateBatch(ctx, batch)
@@ -456,12 +458,12 @@ func TestSecretsOfARestartedImport(t *testing.T) {
 
 // A closed ledger opens nothing, and says so without a number.
 func TestUnsealOfAClosedLedger(t *testing.T) {
-	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	s := &suite{T: t, config: ledger.Config{Dir: t.TempDir()}}
 	l, err := ledger.Open(t.Context(), s.config)
 	s.must(err)
 	row := s.add(l, "a", application("comp_1"))[0]
 	s.must(l.Close())
-	if got, err := l.Unseal(context.Background(), row); err == nil || got != "" || errors.Is(err, ledger.ErrSealed) {
+	if got, err := l.Unseal(context.Background(), row); err == nil || got != "" || errors.Is(err, store.ErrSealed) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrSession is returned for a session that is unknown or has ended, or that belongs to a disabled
@@ -75,7 +77,7 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 	secret, hash := newSecret()
 	token := ""
 	if in.ProviderToken != "" {
-		if token, err = l.sealText("session|"+hash, []byte(in.ProviderToken)); err != nil {
+		if token, err = l.SealText("session|"+hash, []byte(in.ProviderToken)); err != nil {
 			return "", err
 		}
 	}
@@ -87,9 +89,9 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 		case a.Disabled:
 			return ErrSession
 		}
-		now := l.now()
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, toMillis(now),
-			toMillis(now.Add(-sessionIdle))); err != nil {
+		now := l.Now()
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, store.ToMillis(now),
+			store.ToMillis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
 		if in.OwnWay {
@@ -100,10 +102,10 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, provider_token, agent)
 				VALUES ($1,$2,$3,$4,$4,$5,$6,$7)`,
-			hash, a.ID, in.From, toMillis(now), toMillis(now.Add(in.Life)), token, in.Agent); err != nil {
+			hash, a.ID, in.From, store.ToMillis(now), store.ToMillis(now.Add(in.Life)), token, in.Agent); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, toMillis(now))
+		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, store.ToMillis(now))
 		return err
 	})
 	if err != nil {
@@ -115,15 +117,15 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 // FindSession finds the session of a secret and records its use. It returns ErrSession if there is
 // none.
 func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
-	s, err := find[struct {
+	s, err := store.Find[struct {
 		Account
 		BegunAt, SeenAt, EndsAt time.Time
 		Origin, Agent           string
-	}](ctx, l.read, ErrSession, "find a session",
+	}](ctx, l.Read, ErrSession, "find a session",
 		`SELECT `+accountColumns+`, s.created_at AS begun_at, s.seen_at, s.ends_at, s.origin, s.agent
 			FROM sessions s JOIN accounts a ON a.id = s.account
 			WHERE s.hash = $1`, hashed(secret))
-	now := l.now()
+	now := l.Now()
 	switch {
 	case err != nil:
 		return Session{}, err
@@ -131,12 +133,12 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		return Session{}, ErrSession
 	}
 	if now.Sub(s.SeenAt) >= seenEvery {
-		if _, err := l.exclusively(withoutAudit(ctx),
+		if _, err := l.Exec(withoutAudit(ctx),
 			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
-			hashed(secret), toMillis(now)); err != nil {
+			hashed(secret), store.ToMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("update a session: %w", err)
 		}
-		s.SeenAt = fromMillis(toMillis(now))
+		s.SeenAt = store.FromMillis(store.ToMillis(now))
 	}
 	return Session{
 		ID:        hashed(secret)[:publicID],
@@ -152,40 +154,40 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 // ProviderToken opens the ID token of a session that a sign-in provider began. Other sessions have
 // an empty token.
 func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
-	sealed, err := find[string](ctx, l.read, nil, "read the provider's token of a session",
+	sealed, err := store.Find[string](ctx, l.Read, nil, "read the provider's token of a session",
 		`SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret))
 	if err != nil || sealed == "" {
 		return "", err
 	}
-	token, err := l.openText("session|"+hashed(secret), sealed)
-	return string(token), wrap("open the provider's token of a session", err)
+	token, err := l.UnsealText("session|"+hashed(secret), sealed)
+	return string(token), store.Wrap("open the provider's token of a session", err)
 }
 
 // EndSession signs a session out. It does nothing if the session has already ended.
 func (l Accounts) EndSession(ctx context.Context, secret string) error {
-	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
-	return wrap("end a session", err)
+	_, err := l.Exec(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
+	return store.Wrap("end a session", err)
 }
 
 // ListSessions lists the active sessions of an account, the most recently used first.
 func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
-	now := l.now()
-	return list[Session](ctx, l.read, "list the sessions",
+	now := l.Now()
+	return store.List[Session](ctx, l.Read, "list the sessions",
 		`SELECT substr(hash, 1, $4) AS id, created_at, seen_at, ends_at, origin AS "from", agent FROM sessions
 			WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
-		account, toMillis(now), toMillis(now.Add(-sessionIdle)), publicID)
+		account, store.ToMillis(now), store.ToMillis(now.Add(-sessionIdle)), publicID)
 }
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
 func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	return wrap("end a session", changed(ErrNotFound)(l.exclusively(ctx,
+	return store.Wrap("end a session", store.Changed(ErrNotFound)(l.Exec(ctx,
 		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 
 // EndOtherSessions ends the sessions of an account except the one with the secret. If the secret is
 // empty, it ends all. It returns the number of sessions that ended.
 func (l Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
+	n, err := store.Affected(l.Exec(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
 		hashed(secret)))
-	return int(n), wrap("end the other sessions", err)
+	return int(n), store.Wrap("end the other sessions", err)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // session begins one for half a day and a bit.
-func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
+func (s *suite) session(l *ledger.Ledger, a ledger.Account) string {
 	s.Helper()
 	secret, err := l.Accounts().BeginSession(s.Context(), a.ID,
 		ledger.SignIn{Life: 20 * time.Hour, From: "192.0.2.1", Agent: "Firefox on Linux"})
@@ -19,14 +19,14 @@ func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
 	return secret
 }
 
-func (s *store) count(query string, args ...any) (n int) {
+func (s *suite) count(query string, args ...any) (n int) {
 	s.Helper()
 	s.must(s.sql().QueryRowContext(s.Context(), query, args...).Scan(&n))
 	return n
 }
 
 func TestSession(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ctx, l, other := s.Context(), s.open(), s.open()
 		ana := s.account(l, "ana", ledger.Approver)
 		began := s.clock()
@@ -60,7 +60,7 @@ func TestSession(t *testing.T) {
 // A session ends when its time is over, and when nobody used it for 12 hours. It
 // is noted as used once a minute, not at every look.
 func TestSessionEnds(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		seen := func(secret string) time.Time {
 			s.Helper()
@@ -100,7 +100,7 @@ func TestSessionEnds(t *testing.T) {
 
 // An owner sees where the account is signed in, ends one session, and all others.
 func TestSessionsAreListedAndEnded(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		first, second, third, bos := s.session(l, ana), s.session(l, ana), s.session(l, ana), s.session(l, bo)
 		list := func(a ledger.Account, want int) []ledger.Session {
@@ -143,7 +143,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 }
 
 func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		anas, bos := s.session(l, ana), s.session(l, bo)
 		link, err := l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
@@ -177,7 +177,7 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 }
 
 func TestSignInLink(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		makeLink := func() string {
 			s.Helper()
@@ -229,7 +229,7 @@ func TestSignInLink(t *testing.T) {
 // A link is mailed to the account with the name or the address that is typed, once in a
 // while if it is not used, and leaves the links that others made as they are.
 func TestMailedLink(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana@example.com")
 		s.account(l, "leo", ledger.Preparer)
 		gone := s.account(l, "gone@example.com", ledger.Preparer)
@@ -273,7 +273,7 @@ func TestMailedLink(t *testing.T) {
 
 // A link signs in once: the first of many.
 func TestSignInLinkIsUsedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		s.account(ledgers[0], "ana")
 		secret, err := ledgers[0].Accounts().MakeSignInLink(s.Context(), "ana", time.Hour)

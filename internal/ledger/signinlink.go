@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrSignInLink is returned for a one-time sign-in link that is unknown, used or expired, or that
@@ -55,7 +57,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		return l.addAccessNotification(ctx, tx, "a link to sign in as "+a.Name+" was made",
 			fmt.Sprintf("%s made a link that signs in as %s, until %s.\n"+
 				"If %s did not ask for it: Settings, Open one-time links, Revoke.\n", nameOr(by), a.Name,
-				l.now().Add(life).UTC().Format("15:04 UTC on January 2, 2006"), a.Name))
+				l.Now().Add(life).UTC().Format("15:04 UTC on January 2, 2006"), a.Name))
 	})
 	if err != nil {
 		return "", fmt.Errorf("make a link for account %s: %w", account, err)
@@ -79,9 +81,9 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 		Account
 		EmailBy []string
 	}
-	look := func(q querier) (err error) {
-		now := toMillis(l.now())
-		mailed, err = find[struct {
+	look := func(q store.Querier) (err error) {
+		now := store.ToMillis(l.Now())
+		mailed, err = store.Find[struct {
 			Account
 			EmailBy []string
 		}](ctx, q, ErrSignInLink, "find whom to mail a link", `SELECT `+accountColumns+`, a.email_by FROM accounts a
@@ -93,7 +95,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 		return err
 	}
 	// Strangers can ask for links and must not wait for a lock.
-	if err := look(l.read); err != nil {
+	if err := look(l.Read); err != nil {
 		return Account{}, "", err
 	}
 	var recorded AuditEvent
@@ -107,7 +109,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 			Of:   mailed.Name,
 			Note: "mailed to the account's address",
 		}
-		if err := insertAuditEvent(ctx, tx, withID(recorded), l.now()); err != nil {
+		if err := insertAuditEvent(ctx, tx, withID(recorded), l.Now()); err != nil {
 			return err
 		}
 		return l.insertLink(ctx, tx, mailed.Account, hash, "", mailed.EmailBy, life)
@@ -122,8 +124,8 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 // insertLink adds a link of an account and deletes all expired links.
 func (l Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, by string, makers []string,
 	life time.Duration) error {
-	now := l.now()
-	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1`, toMillis(now)); err != nil {
+	now := l.Now()
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1`, store.ToMillis(now)); err != nil {
 		return err
 	}
 	words, err := json.Marshal(makers)
@@ -133,12 +135,12 @@ func (l Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, b
 	_, err = tx.ExecContext(ctx,
 		`INSERT INTO sign_in_links (hash, id, account, made_by, makers, created_at, ends_at)
 			VALUES ($1,$2,$3,$4,$5,$6,$7)`,
-		hash, "L"+rand.Text()[:11], a.ID, by, string(words), toMillis(now), toMillis(now.Add(life)))
+		hash, "L"+rand.Text()[:11], a.ID, by, string(words), store.ToMillis(now), store.ToMillis(now.Add(life)))
 	return err
 }
 
 // standsFor returns a person and the makers of the links with which that person signed in.
-func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
+func standsFor(ctx context.Context, q store.Querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -149,7 +151,7 @@ func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 // FindSignInLink finds the account of a link and leaves the link valid. It returns ErrSignInLink if
 // the link is not valid.
 func (l Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
-	link, err := l.findSignInLink(ctx, l.read, secret)
+	link, err := l.findSignInLink(ctx, l.Read, secret)
 	return link.Account, err
 }
 
@@ -159,10 +161,10 @@ type openLink struct {
 	Makers []string
 }
 
-func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) (openLink, error) {
-	return find[openLink](ctx, q, ErrSignInLink, "find a link", `SELECT `+accountColumns+`, t.makers
+func (l Accounts) findSignInLink(ctx context.Context, q store.Querier, secret string) (openLink, error) {
+	return store.Find[openLink](ctx, q, ErrSignInLink, "find a link", `SELECT `+accountColumns+`, t.makers
 		FROM sign_in_links t JOIN accounts a ON a.id = t.account
-		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), toMillis(l.now()))
+		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), store.ToMillis(l.Now()))
 }
 
 // UseSignInLink uses up a link, so only the first call succeeds. The account also stands for the
@@ -176,7 +178,7 @@ func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, 
 		}
 		a = link.Account
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
-			return wrap("use a link up", err)
+			return store.Wrap("use a link up", err)
 		}
 		makers := slices.DeleteFunc(slices.Concat(link.Makers, a.LinkMakers),
 			func(name string) bool { return name == a.Name })
@@ -189,7 +191,7 @@ func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, 
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET link_makers = $2 WHERE id = $1`, a.ID, string(all))
-		return wrap("use a link up", err)
+		return store.Wrap("use a link up", err)
 	})
 	if err != nil {
 		return Account{}, err
@@ -203,21 +205,21 @@ func clearLinkMakers(ctx context.Context, tx *sql.Tx, a Account) error {
 	if len(a.LinkMakers) == 0 {
 		return nil
 	}
-	return wrap("forget who made the links of account "+a.Name, execEach(ctx, tx, a.ID,
+	return store.Wrap("forget who made the links of account "+a.Name, store.ExecEach(ctx, tx, a.ID,
 		`UPDATE accounts SET link_makers = '' WHERE id = $1`, `DELETE FROM sessions WHERE account = $1`))
 }
 
 // ListSignInLinks lists the open links, the newest first.
 func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
-	return list[SignInLink](ctx, l.read, "list the sign-in links",
+	return store.List[SignInLink](ctx, l.Read, "list the sign-in links",
 		`SELECT t.id, a.name AS account, t.made_by, t.created_at, t.ends_at
 			FROM sign_in_links t JOIN accounts a ON a.id = t.account
 			WHERE t.ends_at > $1
-			ORDER BY t.created_at DESC, t.id`, toMillis(l.now()))
+			ORDER BY t.created_at DESC, t.id`, store.ToMillis(l.Now()))
 }
 
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.
 func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
-	return wrap("revoke a sign-in link",
-		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
+	return store.Wrap("revoke a sign-in link",
+		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -76,7 +78,7 @@ func lapsed(status, filingStatus string, heard, now int64) string {
 	case word != "" && word != "active":
 		return fmt.Sprintf("its status is %q", status)
 	case heard < trustedSince(now):
-		return "nothing was heard of it since " + fromMillis(heard).UTC().Format(time.DateOnly)
+		return "nothing was heard of it since " + store.FromMillis(heard).UTC().Format(time.DateOnly)
 	}
 	return ""
 }
@@ -91,19 +93,19 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at AS bought_at, o.
 // subscriptions reads the subscriptions that match a condition, by cover, the newest year first.
 func (db *database) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
-	now := toMillis(db.now())
-	found, err := list[struct {
+	now := store.ToMillis(db.Now())
+	found, err := store.List[struct {
 		Subscription
 		Cover, FilingStatus string
 		BoughtAt            int64
-	}](ctx, db.read, "find subscriptions", selectSubscription+where, args...)
+	}](ctx, db.Read, "find subscriptions", selectSubscription+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range found {
 		s, cover := f.Subscription, f.Cover
-		heard := max(toMillis(s.HeardAt), f.BoughtAt)
-		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, f.FilingStatus, heard, now)
+		heard := max(store.ToMillis(s.HeardAt), f.BoughtAt)
+		s.HeardAt, s.Lapsed = store.FromMillis(heard), lapsed(s.Status, f.FilingStatus, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
 		// A purchase with several items is read once for each of them.
 		at := slices.IndexFunc(all[cover],
@@ -148,7 +150,7 @@ func (db *database) subscriptionsOf(ctx context.Context, claims []Claim) (map[st
 	if len(covers) == 0 {
 		return nil, nil
 	}
-	in, args := among(db.dialect, covers)
+	in, args := store.Among(db.Dialect, covers)
 	return db.subscriptions(ctx, `p.cover `+in, args...)
 }
 
@@ -187,27 +189,27 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 	if len(rows) == 0 {
 		return nil
 	}
-	now := toMillis(l.now())
-	records := make([]record, len(rows))
+	now := store.ToMillis(l.Now())
+	records := make([]store.Record, len(rows))
 	for i, c := range rows {
-		records[i] = record{
-			text("batch", c.Batch),
-			number("number", c.Number),
-			text("cover", c.Cover),
-			number("year", c.Year),
-			number("opened", c.Opened),
-			number("at", now),
+		records[i] = store.Record{
+			store.Text("batch", c.Batch),
+			store.Number("number", c.Number),
+			store.Text("cover", c.Cover),
+			store.Number("year", c.Year),
+			store.Number("opened", c.Opened),
+			store.Number("at", now),
 		}
 	}
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(
+		return l.ExecRecords(
 			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at)
 				SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
 				WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year,
 					opened = excluded.opened, at = excluded.at`,
 			records)
 	})
-	return wrap(fmt.Sprintf("record what covers %d rows", len(rows)), err)
+	return store.Wrap(fmt.Sprintf("record what covers %d rows", len(rows)), err)
 }
 
 // Covered is a row that a subscription covers, with the present state of the subscription.
@@ -243,10 +245,10 @@ func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, 
 func (db *database) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
 	var all []Covered
 	var covers []string
-	found, err := list[struct {
+	found, err := store.List[struct {
 		Covered
 		Cover string
-	}](ctx, db.read, "list the rows that subscriptions cover", selectCovered+where, args...)
+	}](ctx, db.Read, "list the rows that subscriptions cover", selectCovered+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +258,7 @@ func (db *database) covered(ctx context.Context, where string, args ...any) ([]C
 	}
 	subscribed := make(map[string][]Subscription)
 	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(covers))), pageSize) {
-		in, args := among(db.dialect, some)
+		in, args := store.Among(db.Dialect, some)
 		more, err := db.subscriptions(ctx, `p.cover `+in, args...)
 		if err != nil {
 			return nil, err
@@ -295,7 +297,7 @@ func (db *database) coverPage(ctx context.Context, page []Row) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	in, args := among(db.dialect, ids)
+	in, args := store.Among(db.Dialect, ids)
 	covered, err := db.covered(ctx, ` AND r.id `+in, args...)
 	if err != nil {
 		return err
@@ -317,18 +319,18 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 // status is the service's term for it.
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := changed(ErrNoSubscription)(tx.ExecContext(ctx,
+		if err := store.Changed(ErrNoSubscription)(tx.ExecContext(ctx,
 			`UPDATE items
 				SET subscription_status = $2, subscription_at = $3
 				WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
-			order, status, toMillis(l.now()))); err != nil {
+			order, status, store.ToMillis(l.Now()))); err != nil {
 			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
 		}
 		_, err := tx.ExecContext(
 			ctx, `UPDATE rows
 				SET updated_at = $2
 				WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order,
-			toMillis(l.now()))
+			store.ToMillis(l.Now()))
 		return err
 	})
 }
@@ -370,7 +372,7 @@ func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, er
 			continue
 		}
 		var doubtful bool
-		err := db.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
+		err := db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
 			coverOf(s.company, s.state)).Scan(&doubtful)
 		if err != nil {
 			return nil, fmt.Errorf("find uncertain orders: %w", err)
@@ -390,7 +392,7 @@ var ErrNotCovered = errors.New("the row does not wait for a renewal")
 // and is not bought again, regardless of the later state of the subscription.
 func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		c, err := find[Coverage](ctx, tx, ErrNotCovered, fmt.Sprintf("read what covers row %d", row),
+		c, err := store.Find[Coverage](ctx, tx, ErrNotCovered, fmt.Sprintf("read what covers row %d", row),
 			`SELECT c.cover, c.year, c.opened
 				FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
 				WHERE r.id = $1 AND r.result IN ('skipped', 'placed')
@@ -406,7 +408,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 		if known {
 			return ErrOrderTaken
 		}
-		now := toMillis(l.now())
+		now := store.ToMillis(l.Now())
 		company, state := splitCover(c.Cover)
 		o := filing.Order{
 			CompanyID:    company,
@@ -452,7 +454,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 
 // takeRenewals records the renewals that matchRenewals finds.
 func (db *database) takeRenewals(ctx context.Context) (int, error) {
-	found, err := db.matchRenewals(ctx, toMillis(db.now()))
+	found, err := db.matchRenewals(ctx, store.ToMillis(db.Now()))
 	if err != nil {
 		return 0, err
 	}

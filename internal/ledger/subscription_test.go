@@ -14,49 +14,49 @@ import (
 func TestWhatASubscriptionCovers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		happen func(s *store, l *ledger.Ledger, r ledger.Row)
+		happen func(s *suite, l *ledger.Ledger, r ledger.Row)
 		covers bool
 		why    string
 	}{
-		{"nothing", func(*store, *ledger.Ledger, ledger.Row) {}, true, ""},
-		{"filed", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"nothing", func(*suite, *ledger.Ledger, ledger.Row) {}, true, ""},
+		{"filed", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "filed", s.clock())
 		}, true, ""},
-		{"past due", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"past due", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "past_due")
 		}, false, "it is past due"},
-		{"canceled after it was filed", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"canceled after it was filed", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "filed", s.clock())
 			s.tell(l, "evt2", orderOf(r), "annual_report", "pending", s.clock().Add(time.Second), "subscriptionStatus",
 				"canceled")
 		}, false, "it is canceled"},
-		{"past due and paid since", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"past due and paid since", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt2", orderOf(r), "annual_report", "submitted", s.clock().Add(time.Minute),
 				"subscriptionStatus", "active")
 			s.tell(l, "evt1", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "past_due")
 		}, true, ""},
-		{"an event of another type", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"an event of another type", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.event(l, "evt", "subscription.updated", s.clock(),
 				map[string]any{"orderId": orderOf(r), "subscriptionStatus": "CANCELED"})
 		}, false, "it is canceled"},
-		{"a word that nobody knows", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"a word that nobody knows", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "suspended")
 		}, false, `its status is "suspended"`},
-		{"its filing canceled", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"its filing canceled", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "Cancelled", s.clock())
 		}, false, "its first report was canceled"},
-		{"a person's word", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"a person's word", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.must(l.Subscriptions().SetStatus(s.Context(), orderOf(r), "past_due"))
 		}, false, "it is past due"},
-		{"silence for over a year", func(s *store, _ *ledger.Ledger, _ ledger.Row) { s.pass(401 * 24 * time.Hour) },
+		{"silence for over a year", func(s *suite, _ *ledger.Ledger, _ ledger.Row) { s.pass(401 * 24 * time.Hour) },
 			false, "nothing was heard of it since"},
-		{"silence for over a year, and a word", func(s *store, l *ledger.Ledger, r ledger.Row) {
+		{"silence for over a year, and a word", func(s *suite, l *ledger.Ledger, r ledger.Row) {
 			s.pass(401 * 24 * time.Hour)
 			s.tell(l, "evt", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "active")
 		}, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				bought := s.add(l, "a", report("comp_1", "2026"))[0]
 				bought = s.place(l, bought)
 				c.happen(s, l, bought)
@@ -107,7 +107,7 @@ type renewalCase struct {
 	want filing.Result
 }
 
-func (c renewalCase) test(s *store) {
+func (c renewalCase) test(s *suite) {
 	l, ctx := s.open(), s.Context()
 	s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
 	r := s.cover(l, "b", "comp_1", "2027")
@@ -139,7 +139,7 @@ func (c renewalCase) test(s *store) {
 
 // A report that may be the answer to an order in doubt renews nothing.
 func TestNoRenewalBesideAnUncertainRow(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
 		r := s.cover(l, "b", "comp_1", "2028")
 		doubt := s.add(l, "c", report("comp_1", "2025"))[0]
@@ -154,7 +154,7 @@ func TestNoRenewalBesideAnUncertainRow(t *testing.T) {
 }
 
 // cover adds a row that a subscription covers, as the placer does.
-func (s *store) cover(l *ledger.Ledger, batch, company, year string) ledger.Row {
+func (s *suite) cover(l *ledger.Ledger, batch, company, year string) ledger.Row {
 	s.Helper()
 	r := s.add(l, batch, report(company, year))[0]
 	in := intent(r)

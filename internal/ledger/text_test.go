@@ -49,11 +49,11 @@ func TestAnyTextIsRecorded(t *testing.T) {
 		}
 		texts = append(texts, string(b))
 	}
-	onBothDatabases(t, func(s *store) { s.recordTexts(texts) })
+	onBothDatabases(t, func(s *suite) { s.recordTexts(texts) })
 }
 
 // recordTexts records each text wherever an answer, an event or a person may bring one.
-func (s *store) recordTexts(texts []string) {
+func (s *suite) recordTexts(texts []string) {
 	ctx, l := s.Context(), s.open()
 	rows := s.add(l, "a", reports("a", 3*len(texts))...)
 	for i, text := range texts {
@@ -104,7 +104,7 @@ func itemTexts(r ledger.Row) (texts []string) {
 func TestAnyTextIsFoundAmongOthers(t *testing.T) {
 	texts := []string{`a"b`, `a\b`, "a\u2028b", "a<b>&", "null", "[]", "", "1e3", "a\nb", "a\u0301", "nul\x00x",
 		"bad\xff\xfeutf8"}
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		for _, text := range texts {
 			s.must(l.Companies().Remember(s.Context(), text, filing.Company{ID: "comp " + text}))
 		}

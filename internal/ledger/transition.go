@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -258,12 +260,12 @@ func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 		// A repetition would be refused, too.
 		l.out.removeAttempt(attempt{out.Row, out.Try})
 	}
-	return wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
+	return store.Wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
 }
 
 // Defer commits a decision about a ready row that is not sent.
 func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
-	return wrap(fmt.Sprintf("defer row %d", a.Row), l.submit(ctx, &transition{deferral: &a}))
+	return store.Wrap(fmt.Sprintf("defer row %d", a.Row), l.submit(ctx, &transition{deferral: &a}))
 }
 
 // commitGroups repeatedly commits all waiting transitions in one transaction. It is the only writer
@@ -327,7 +329,7 @@ func (db *database) commitTogether(group []*transition) error {
 		}
 		// This precedes the commit, because the next change may find the ledger restored and writes
 		// back the remembered attempts.
-		db.restoreDetector.remember(group, db.clock.uptime())
+		db.restoreDetector.remember(group, db.Clock.Uptime())
 		return nil
 	})
 	if err != nil {

@@ -61,7 +61,7 @@ type settleCase struct {
 	repeatable rowWant
 }
 
-func (c settleCase) test(s *store) {
+func (c settleCase) test(s *suite) {
 	l := s.open()
 	rows := s.add(l, "b1", report("comp_1", "2026"), agentOrder("comp_1"))
 	for i, want := range []rowWant{c.once, c.repeatable} {
@@ -112,7 +112,7 @@ func (c settleCase) test(s *store) {
 }
 
 func TestPlacedOnce(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 100000, "opening"))
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.send(l, row)
@@ -146,7 +146,7 @@ func TestPlacedOnce(t *testing.T) {
 // An order made from an old reading of the row is not sent: it would be decided
 // on without the doubt, and with the items, of before.
 func TestStaleReadingIsLost(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -166,7 +166,7 @@ func TestStaleReadingIsLost(t *testing.T) {
 // A row in doubt keeps its key and its reservation through answers that send
 // nothing, and pays once.
 func TestUncertainIsKept(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		for _, class := range []filing.AnswerKind{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
@@ -192,7 +192,7 @@ func TestUncertainIsKept(t *testing.T) {
 
 // A 409 for one product: that purchase exists, the rest is claimed anew without it.
 func TestDroppedItem(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		r := agentOrder("comp_1")
 		r.Request.Order.EIN = &filing.EINItem{}
 		row := s.add(l, "a", r)[0]
@@ -217,7 +217,7 @@ func TestDroppedItem(t *testing.T) {
 
 // What was spent may be more or less than what was set aside.
 func TestPostDiffersFromReserve(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		for i, spent := range []money.Cents{cost + 100, cost - 200} {
 			s.send(l, rows[i])
@@ -237,7 +237,7 @@ func TestPostDiffersFromReserve(t *testing.T) {
 
 // holdWriters keeps every writer of the ledger waiting until it is released, so
 // that transitions gather in one group.
-func (s *store) holdWriters() (release func()) {
+func (s *suite) holdWriters() (release func()) {
 	s.Helper()
 	conn, err := s.sql().Conn(s.Context())
 	s.must(err)
@@ -259,7 +259,7 @@ func (s *store) holdWriters() (release func()) {
 
 // A key set free and one that claims it may meet in one commit.
 func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
 		release := s.holdWriters()
@@ -280,7 +280,7 @@ func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
 
 // Once closed, the ledger refuses at once; what waited before is recorded.
 func TestClose(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 50)...)
 		for _, r := range rows {
 			s.send(l, r)
@@ -317,7 +317,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestContextEndsTheWaitForATurn(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
@@ -335,7 +335,7 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 }
 
 func TestDefer(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		for i, next := range []filing.Result{filing.Exists, filing.Skipped, filing.Rejected} {
 			s.must(l.Defer(ctx, ledger.Deferral{

@@ -24,7 +24,7 @@ func einOrder(company string) ledger.Row {
 
 // forgotten sends a row, loses its answer and has a person mark it as not placed; late is the
 // acceptance that comes in the end.
-func (s *store) forgotten(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
+func (s *suite) forgotten(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
 	try := s.send(l, r)
 	late = outcome(s.row(l, r.ID), try, filing.Accepted)
@@ -40,9 +40,9 @@ func (s *store) forgotten(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) 
 func TestSecondPurchases(t *testing.T) {
 	for name, c := range map[string]struct {
 		second int // purchases
-		tell   func(*store, *ledger.Ledger)
+		tell   func(*suite, *ledger.Ledger)
 	}{
-		"a key that is taken and released in one group": {0, func(s *store, l *ledger.Ledger) {
+		"a key that is taken and released in one group": {0, func(s *suite, l *ledger.Ledger) {
 			rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 			late := s.forgotten(l, rows[0])
 			s.send(l, rows[1])
@@ -50,7 +50,7 @@ func TestSecondPurchases(t *testing.T) {
 				s.must(c.Err)
 			}
 		}},
-		"two products of two rows": {2, func(s *store, l *ledger.Ledger) {
+		"two products of two rows": {2, func(s *suite, l *ledger.Ledger) {
 			both := report("comp_1", "2026")
 			both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 			rows := s.add(l, "a", both, both)
@@ -58,14 +58,14 @@ func TestSecondPurchases(t *testing.T) {
 			s.place(l, rows[1])
 			s.must(l.RecordOutcome(s.Context(), late))
 		}},
-		"an order that exists because of a late one": {0, func(s *store, l *ledger.Ledger) {
+		"an order that exists because of a late one": {0, func(s *suite, l *ledger.Ledger) {
 			rows := s.add(l, "a", einOrder("comp_1"), einOrder("comp_1"))
 			late := s.forgotten(l, rows[0])
 			s.send(l, rows[1])
 			s.answer(l, rows[1], filing.HasItem)
 			s.must(l.RecordOutcome(s.Context(), late))
 		}},
-		"an order that exists, and was made as well": {1, func(s *store, l *ledger.Ledger) {
+		"an order that exists, and was made as well": {1, func(s *suite, l *ledger.Ledger) {
 			rows := s.add(l, "a", einOrder("comp_1"), einOrder("comp_1"))
 			late := s.forgotten(l, rows[0])
 			try := s.send(l, rows[1])
@@ -78,7 +78,7 @@ func TestSecondPurchases(t *testing.T) {
 			s.must(l.RecordOutcome(s.Context(), late))
 			s.must(l.RecordOutcome(s.Context(), later))
 		}},
-		"an item that exists in a placed row": {0, func(s *store, l *ledger.Ledger) {
+		"an item that exists in a placed row": {0, func(s *suite, l *ledger.Ledger) {
 			q := filing.Order{ForeignQualification: &filing.QualificationItem{}}
 			both := q
 			both.RegisteredAgent = &filing.RegisteredAgentItem{}
@@ -92,7 +92,7 @@ func TestSecondPurchases(t *testing.T) {
 			s.place(l, s.row(l, rows[1].ID))
 			s.must(l.RecordOutcome(s.Context(), late))
 		}},
-		"a first purchase that is contradicted, and seen again": {1, func(s *store, l *ledger.Ledger) {
+		"a first purchase that is contradicted, and seen again": {1, func(s *suite, l *ledger.Ledger) {
 			rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 			late := s.forgotten(l, rows[0])
 			s.send(l, rows[1])
@@ -109,7 +109,7 @@ func TestSecondPurchases(t *testing.T) {
 			}
 			seen()
 		}},
-		"a renewal, and the late order of its report": {1, func(s *store, l *ledger.Ledger) {
+		"a renewal, and the late order of its report": {1, func(s *suite, l *ledger.Ledger) {
 			old := orderOf(s.place(l, s.add(l, "old", report("comp_1", "2026"))[0]))
 			s.must(l.Subscriptions().SetStatus(s.Context(), old, "past_due"))
 			late := s.forgotten(l, s.add(l, "a", report("comp_1", "2027"))[0])
@@ -117,7 +117,7 @@ func TestSecondPurchases(t *testing.T) {
 			s.must(l.Subscriptions().Renew(s.Context(), s.cover(l, "b", "comp_1", "2027").ID, "order_renewal"))
 			s.must(l.RecordOutcome(s.Context(), late))
 		}},
-		"a renewal of what was ordered meanwhile": {1, func(s *store, l *ledger.Ledger) {
+		"a renewal of what was ordered meanwhile": {1, func(s *suite, l *ledger.Ledger) {
 			old := orderOf(s.place(l, s.add(l, "old", report("comp_1", "2026"))[0]))
 			covered := s.cover(l, "b", "comp_1", "2027")
 			s.must(l.Subscriptions().SetStatus(s.Context(), old, "past_due"))
@@ -126,7 +126,7 @@ func TestSecondPurchases(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 				c.tell(s, l)
 				said := 0
 				for _, b := range []string{"a", "b"} {
@@ -145,7 +145,7 @@ func TestSecondPurchases(t *testing.T) {
 
 // Of two purchases of the same, the one that was not canceled counts.
 func TestTheFirstOfTwoIsCanceled(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		first, second := s.losesItsKey(l)
 		s.answer(l, second, filing.Accepted)
 		s.tell(l, "e1", orderOf(s.row(l, first.ID)), "annual_report", "canceled", s.clock())
@@ -164,7 +164,7 @@ func TestTheFirstOfTwoIsCanceled(t *testing.T) {
 
 // Of two rows whose orders of the same are both repeated, one goes and the other one waits.
 func TestTwoRepetitionsOfOneKey(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		s.config.Lease = 24 * time.Hour
 		one, two := s.open(), s.open()
 		a, b := s.add(one, "a", einOrder("comp_1"))[0], s.add(one, "b", einOrder("comp_1"))[0]
@@ -192,7 +192,7 @@ func TestTwoRepetitionsOfOneKey(t *testing.T) {
 
 // Whether a later year was sent before a restore is asked, whatever may cover it by now.
 func TestAssumeSentOfALaterYear(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		in := []ledger.Intent{intent(s.add(l, "a", report("comp_1", "2026"))[0]),
 			intent(s.add(l, "b", report("comp_1", "2027"))[0])}
 		_, err := l.Resolutions().AssumeSent(ctx, in, s.clock(), "lost")
@@ -204,7 +204,7 @@ func TestAssumeSentOfALaterYear(t *testing.T) {
 
 // A report that was bought covers later years, also while another item of its order is uncertain.
 func TestCoversWhileAnItemIsUncertain(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]

@@ -11,6 +11,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -51,11 +53,11 @@ const maxEdits = 64 << 20
 // Add stores a sheet as it arrives, so that only one part is in memory. The upload and its audit
 // event are stored when the sheet is complete. An interrupted upload may be sent again.
 func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
-	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.now(), filing.HideSSNsInName(u.File)
+	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.Now(), filing.HideSSNsInName(u.File)
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
-		_, _ = l.exclusively(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
+		_, _ = l.Exec(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
 			u.ID) // Uploads.Prune deletes what this leaves
 		return u, fmt.Errorf("save the spreadsheet %s: %w", u.File, err)
 	}
@@ -65,10 +67,10 @@ func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, 
 func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) error {
 	sum := sha256.New()
 	var err error
-	u.Size, err = l.sealParts("upload|"+u.ID, io.TeeReader(content, sum), func(part int, sealed []byte) error {
-		_, err := l.exclusively(withoutAudit(ctx),
+	u.Size, err = l.SealParts("upload|"+u.ID, io.TeeReader(content, sum), func(part int, sealed []byte) error {
+		_, err := l.Exec(withoutAudit(ctx),
 			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, part, sealed,
-			toMillis(u.CreatedAt))
+			store.ToMillis(u.CreatedAt))
 		return err
 	})
 	if err != nil {
@@ -83,7 +85,7 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		_, err := tx.ExecContext(
 			ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at)
 				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
-			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, toMillis(u.CreatedAt))
+			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, store.ToMillis(u.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func (l Uploads) sealEdits(u *Upload) (string, error) {
 	if len(u.Edits) > l.editLimit {
 		return "", ErrTooLarge
 	}
-	return l.sealText("edits|"+u.ID, u.Edits)
+	return l.SealText("edits|"+u.ID, u.Edits)
 }
 
 // LoadContent reads a whole sheet into memory. It returns ErrNotFound and ErrSealed.
@@ -107,7 +109,7 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := l.openParts(ctx, "upload|"+id,
+	content, err := l.UnsealParts(ctx, "upload|"+id,
 		`SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id)
 	if err == nil && int64(len(content)) != u.Size {
 		// The sheet was deleted a moment ago.
@@ -121,22 +123,22 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 
 const uploadColumns = `id, file, size, hash, options, edits, version, batch, quote, created_by, created_at, changed_at`
 
-func (l Uploads) find(ctx context.Context, q querier, id string) (Upload, error) {
-	u, err := find[Upload](ctx, q, ErrNotFound, "find the spreadsheet "+id,
+func (l Uploads) find(ctx context.Context, q store.Querier, id string) (Upload, error) {
+	u, err := store.Find[Upload](ctx, q, ErrNotFound, "find the spreadsheet "+id,
 		`SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id)
 	if err != nil || len(u.Edits) == 0 {
 		return u, err
 	}
-	u.Edits, err = l.openText("edits|"+u.ID, string(u.Edits))
-	return u, wrap("read the corrections of the spreadsheet "+u.File, err)
+	u.Edits, err = l.UnsealText("edits|"+u.ID, string(u.Edits))
+	return u, store.Wrap("read the corrections of the spreadsheet "+u.File, err)
 }
 
 // Find finds an upload. It returns ErrNotFound if there is none.
-func (l Uploads) Find(ctx context.Context, id string) (Upload, error) { return l.find(ctx, l.read, id) }
+func (l Uploads) Find(ctx context.Context, id string) (Upload, error) { return l.find(ctx, l.Read, id) }
 
 // List lists the uploads without an open batch, the newest first. It leaves out their edits.
 func (l Uploads) List(ctx context.Context) ([]Upload, error) {
-	return list[Upload](ctx, l.read, "list the spreadsheets",
+	return store.List[Upload](ctx, l.Read, "list the spreadsheets",
 		`SELECT id, file, size, hash, options, version, batch, quote, created_by, created_at, changed_at
 			FROM uploads u
 			WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)
@@ -145,7 +147,7 @@ func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 
 // Count returns the number and the total size in bytes of a person's uploads without an open batch.
 func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err error) {
-	err = l.read.QueryRowContext(ctx,
+	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
 		AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)`, by).Scan(&n, &size)
 	if err != nil {
@@ -158,7 +160,7 @@ func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err e
 // before no longer belongs to it. It returns ErrNotFound, and ErrStale if u.Version is outdated or
 // the batch waits for approval.
 func (l Uploads) Change(ctx context.Context, u Upload) error {
-	return wrap("change the spreadsheet "+u.File, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return store.Wrap("change the spreadsheet "+u.File, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.saveVersion(ctx, tx, u); err != nil || u.Batch == "" {
 			return err
 		}
@@ -172,11 +174,11 @@ func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 	if err != nil {
 		return err
 	}
-	if err := changed(ErrStale)(tx.ExecContext(ctx,
+	if err := store.Changed(ErrStale)(tx.ExecContext(ctx,
 		`UPDATE uploads
 			SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
 			WHERE id = $1 AND version = $2 AND submitted = 0`,
-		u.ID, u.Version, string(u.Options), edits, toMillis(l.now()))); err != nil {
+		u.ID, u.Version, string(u.Options), edits, store.ToMillis(l.Now()))); err != nil {
 		return err
 	}
 	return contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit)
@@ -195,7 +197,14 @@ func (l Uploads) Edit(ctx context.Context, id string,
 			return err
 		}
 		if u.Batch != "" {
-			open, err := find[bool](ctx, tx, nil, "read the batch", `SELECT open FROM batches WHERE id = $1`, u.Batch)
+			open, err := store.Find[bool](
+				ctx,
+				tx,
+				nil,
+				"read the batch",
+				`SELECT open FROM batches WHERE id = $1`,
+				u.Batch,
+			)
 			if err == nil && open {
 				err = ErrStale
 			}
@@ -213,7 +222,7 @@ func (l Uploads) Edit(ctx context.Context, id string,
 		u.Version++
 		return l.saveVersion(ctx, tx, after)
 	})
-	return u, wrap("change the spreadsheet "+u.File, err)
+	return u, store.Wrap("change the spreadsheet "+u.File, err)
 }
 
 // ErrNotPrepared is returned if the batch that was prepared from a sheet is gone, because it was
@@ -233,21 +242,21 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 		if !there {
 			batch, quote = "", nil
 		}
-		return changed(ErrStale)(tx.ExecContext(ctx,
+		return store.Changed(ErrStale)(tx.ExecContext(ctx,
 			`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
 			id, version, batch, string(quote)))
 	})
 	if err == nil && !there {
 		err = ErrNotPrepared
 	}
-	return wrap("record the batch of the spreadsheet "+id, err)
+	return store.Wrap("record the batch of the spreadsheet "+id, err)
 }
 
 // DropPrepared deletes a prepared batch that was not opened and that no sheet refers to any more.
 // It keeps any other batch.
 func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
-	return wrap("delete the prepared batch "+batch, err)
+	return store.Wrap("delete the prepared batch "+batch, err)
 }
 
 // Delete deletes a sheet, and the batch that was prepared from it unless the batch was opened. It
@@ -266,18 +275,19 @@ func (l Uploads) Delete(ctx context.Context, id string) error {
 		}
 		return l.dropUpload(ctx, tx, id)
 	})
-	return wrap("delete the spreadsheet "+id, err)
+	return store.Wrap("delete the spreadsheet "+id, err)
 }
 
 func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
-	batch, err := find[string](ctx, tx, ErrNotFound, "find the spreadsheet "+id,
+	batch, err := store.Find[string](ctx, tx, ErrNotFound, "find the spreadsheet "+id,
 		`SELECT batch FROM uploads WHERE id = $1`, id)
 	if err != nil {
 		return err
 	}
-	if err := execEach(ctx, tx, id, `DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`,
+	if err := store.ExecEach(ctx, tx, id, `DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`,
 		`DELETE FROM approval_history WHERE object = 'upload ' || $1`,
-		`DELETE FROM contributors WHERE object = 'upload ' || $1`); err != nil || batch == "" {
+		`DELETE FROM contributors WHERE object = 'upload ' || $1`); err != nil ||
+		batch == "" {
 		return err
 	}
 	return l.dropBatch(ctx, tx, batch)
@@ -286,10 +296,10 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 // Prune deletes spreadsheets that were not changed for age, or for a day if their batch was opened
 // by other means. It also deletes the parts of incomplete uploads. It returns the number of sheets.
 func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
-	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
+	before, yesterday := store.ToMillis(l.Now().Add(-age)), store.ToMillis(l.Now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		ids, err := list[string](ctx, tx, "find old spreadsheets", `SELECT id FROM uploads WHERE (changed_at < $1
+		ids, err := store.List[string](ctx, tx, "find old spreadsheets", `SELECT id FROM uploads WHERE (changed_at < $1
 			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1))
 			AND NOT (submitted = 1 AND EXISTS (SELECT 1 FROM batches b
 				WHERE b.id = uploads.batch AND b.approval = 'wanted' AND b.canceled = 0))`, before, yesterday)

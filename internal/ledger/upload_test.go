@@ -19,7 +19,7 @@ import (
 
 func TestUploads(t *testing.T) { onBothDatabases(t, testUploads) }
 
-func testUploads(s *store) {
+func testUploads(s *suite) {
 	l, ctx := s.open(), s.Context()
 	content := make([]byte, 3<<20+17)
 	rand.Read(content)
@@ -74,7 +74,7 @@ func testUploads(s *store) {
 
 // A sheet whose batch was opened by a command is not kept for a month.
 func TestPruneUploadsOfOpenBatches(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		keep := func(batch string, prepared bool) {
 			u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv"}, strings.NewReader("a"))
 			s.must(err)
@@ -108,7 +108,7 @@ func second[T any](_ T, err error) error { return err }
 
 // An upload that breaks off leaves nothing.
 func TestAnUploadThatBreaksOff(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		broken := errors.New("broken")
 		if _, err := l.Uploads().Add(ctx, ledger.Upload{File: "a.csv"},
 			io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), failing{broken})); !errors.Is(err, broken) {
@@ -130,7 +130,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // handed in once, and only what was never opened is dropped.
 func TestPreparedBatches(t *testing.T) { onBothDatabases(t, testPreparedBatches) }
 
-func testPreparedBatches(s *store) {
+func testPreparedBatches(s *suite) {
 	ctx := s.Context()
 	a, b := s.open(), s.open()
 	made := func(l *ledger.Ledger, id string) {
@@ -185,7 +185,7 @@ func testPreparedBatches(s *store) {
 // Where a second person is wanted, nobody approves what they handed in, and of
 // two who approve at once one does.
 func TestASecondPerson(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
@@ -216,7 +216,7 @@ func TestASecondPerson(t *testing.T) {
 // Where the firm wants a second person, the person who first asked for the approval
 // of a batch is not the one to give it, however often its plan changes.
 func TestASecondPersonForASchedule(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "bob")
 		for _, id := range []string{"b1", "b2"} {
@@ -239,7 +239,7 @@ func TestASecondPersonForASchedule(t *testing.T) {
 
 func TestListRows(t *testing.T) { onBothDatabases(t, testListRows) }
 
-func testListRows(s *store) {
+func testListRows(s *suite) {
 	l, ctx := s.open(), s.Context()
 	_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 	s.must(err)
@@ -305,7 +305,7 @@ func testListRows(s *store) {
 }
 
 func TestMappings(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Uploads().SetMapping(ctx, ledger.Mapping{
 			Shape:     "x",
 			Headers:   []string{"A", "B"},
@@ -332,7 +332,7 @@ func TestMappings(t *testing.T) {
 }
 
 // prepared makes an upload with its prepared batch of one ready row.
-func (s *store) prepared(l *ledger.Ledger, batch string) ledger.Upload {
+func (s *suite) prepared(l *ledger.Ledger, batch string) ledger.Upload {
 	s.Helper()
 	ctx := s.Context()
 	u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv", CreatedBy: "ana"}, strings.NewReader("x"))
@@ -352,27 +352,27 @@ func (s *store) prepared(l *ledger.Ledger, batch string) ledger.Upload {
 // A batch is submitted only as the spreadsheet is now: a change that was saved since
 // it was looked at is kept, and none of the old rows is bought.
 func TestSubmitRefusesAChangedUpload(t *testing.T) {
-	edit := func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+	edit := func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
 		_, err := l.Uploads().Edit(s.Context(), u.ID, func(ledger.Upload) ([]byte, string, error) {
 			return []byte("another name"), "", nil
 		})
 		return err
 	}
-	for name, change := range map[string]func(*store, *ledger.Ledger, ledger.Upload) error{
+	for name, change := range map[string]func(*suite, *ledger.Ledger, ledger.Upload) error{
 		"edited": edit,
-		"edited and its batch dropped": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+		"edited and its batch dropped": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
 			return errors.Join(edit(s, l, u), l.Uploads().DropPrepared(s.Context(), u.Batch))
 		},
-		"read in another way": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+		"read in another way": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
 			u.Edits = []byte("another name")
 			return l.Uploads().Change(s.Context(), u)
 		},
-		"deleted": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+		"deleted": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
 			return l.Uploads().Delete(s.Context(), u.ID)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				s.approvers(l, "bob")
 				for _, second := range []bool{false, true} {
 					s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: second}))
@@ -388,7 +388,7 @@ func TestSubmitRefusesAChangedUpload(t *testing.T) {
 
 // refusedAsStale expects that an upload which was changed is not submitted, and that the
 // change is kept.
-func (s *store) refusedAsStale(l *ledger.Ledger, u ledger.Upload, deleted bool) {
+func (s *suite) refusedAsStale(l *ledger.Ledger, u ledger.Upload, deleted bool) {
 	s.Helper()
 	ctx := s.Context()
 	s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrStale)
@@ -405,7 +405,7 @@ func (s *store) refusedAsStale(l *ledger.Ledger, u ledger.Upload, deleted bool) 
 
 // As it is, an upload is submitted, once. Its draft is kept where it may be sent back.
 func TestSubmitKeepsADraftToSendBack(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
 		for _, needed := range []bool{false, true} {
 			s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: needed}))
@@ -429,7 +429,7 @@ func TestSubmitKeepsADraftToSendBack(t *testing.T) {
 // A spreadsheet is not deleted while its batch waits for approval: once that is given
 // its orders are placed.
 func TestDeleteRefusesAWaitingUpload(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		submitted := func(batch string) ledger.Upload {
@@ -463,7 +463,7 @@ func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 // A batch whose rows were corrected by another one is not sent back: its draft does
 // not have the corrections, and they would be lost with its rows.
 func TestSendBackRefusesACorrectedBatch(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		u := s.prepared(l, "whole")

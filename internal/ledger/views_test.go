@@ -13,7 +13,7 @@ import (
 // What pages and idle workers ask for again and again is found by an index: read whole,
 // a table of a hundred thousand rows takes SQLite a tenth of a second each time.
 func TestViewsReadByIndex(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *suite) {
 		if s.config.DatabaseURL != "" {
 			return // PostgreSQL plans by its statistics
 		}
@@ -36,7 +36,7 @@ func TestViewsReadByIndex(t *testing.T) {
 
 // How certain the balance is, is computed again after a commit, and after none.
 func TestCertaintyOfBalanceFollowsCommits(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "a", reports("a", 1)...)
 		certainty := func() money.Certainty {
 			b, err := l.Balance(ctx)

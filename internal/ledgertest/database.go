@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -71,12 +73,12 @@ func Database(tb testing.TB, server string) string {
 // migrations. All test processes share it, and it stays on the server.
 func template(ctx context.Context, server string) (string, error) {
 	hash := sha256.New()
-	files, err := fs.Glob(ledger.Migrations, "migrations/*.sql")
+	files, err := fs.Glob(store.Migrations, "migrations/*.sql")
 	if err != nil {
 		return "", err
 	}
 	for _, file := range files {
-		text, err := ledger.Migrations.ReadFile(file)
+		text, err := store.Migrations.ReadFile(file)
 		if err != nil {
 			return "", err
 		}

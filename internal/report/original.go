@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -41,7 +43,7 @@ func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) erro
 		return nil
 	}
 	o, err := from.LoadOriginal(ctx, p.batch.ID)
-	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrSealed) {
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, store.ErrSealed) {
 		return nil
 	}
 	if err != nil {

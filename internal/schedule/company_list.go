@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -317,10 +319,10 @@ func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due 
 }
 
 // loadVersion loads a stored version of a company list. It returns ErrCompanyList with
-// ledger.ErrSealed if this machine has no key for it. A retry does not help.
+// store.ErrSealed if this machine has no key for it. A retry does not help.
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
 	version, err := l.Schedules().FindCompanyList(ctx, hash)
-	if errors.Is(err, ledger.ErrSealed) {
+	if errors.Is(err, store.ErrSealed) {
 		err = fmt.Errorf(
 			"%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+
 				"the value of the machine that took the list (%w)", ErrCompanyList, err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/store"
+
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -97,7 +99,7 @@ var known = []struct {
 		"Nothing was sent."}},
 	{ledger.ErrManaged, httpError{http.StatusConflict, "The sign-in provider manages this account",
 		"Nothing was changed. The roles come from the groups at the sign-in provider. Change the groups there."}},
-	{ledger.ErrSealed, httpError{http.StatusConflict, "This data cannot be decrypted here",
+	{store.ErrSealed, httpError{http.StatusConflict, "This data cannot be decrypted here",
 		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
 			"it was sealed with."}},
 	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",

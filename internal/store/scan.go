@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// list reads a query's rows into values of a struct. A column is stored in the field of its name:
+// List reads a query's rows into values of a struct. A column is stored in the field of its name:
 // created_at in CreatedAt, and "cost.amount" in Amount within Cost. A value that is not a struct
 // takes the only column. Errors begin with what.
-func list[T any](ctx context.Context, q lister, what, query string, args ...any) ([]T, error) {
+func List[T any](ctx context.Context, q Lister, what, query string, args ...any) ([]T, error) {
 	var all []T
-	for v, err := range stream[T](ctx, q, what, query, args...) {
+	for v, err := range Stream[T](ctx, q, what, query, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -25,14 +25,14 @@ func list[T any](ctx context.Context, q lister, what, query string, args ...any)
 	return all, nil
 }
 
-// stream is list for results that need not be in memory at once.
-func stream[T any](ctx context.Context, q lister, what, query string, args ...any) iter.Seq2[T, error] {
+// Stream is list for results that need not be in memory at once.
+func Stream[T any](ctx context.Context, q Lister, what, query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		rows, err := q.QueryContext(ctx, query, args...)
 		err = eachInto(rows, err, func(v T) bool { return yield(v, nil) })
 		if err != nil {
 			var none T
-			yield(none, wrap(what, err))
+			yield(none, Wrap(what, err))
 		}
 	}
 }
@@ -63,26 +63,26 @@ func eachInto[T any](rows *sql.Rows, err error, do func(T) bool) error {
 	return rows.Err()
 }
 
-// lister is the part of a database or a transaction that list uses.
-type lister interface {
+// Lister is the part of a database or a transaction that list uses.
+type Lister interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// find reads a query's first row as list does. If there is no row, it returns the error none, or
+// Find reads a query's first row as list does. If there is no row, it returns the error none, or
 // the zero value if none is nil.
-func find[T any](ctx context.Context, q lister, none error, what, query string, args ...any) (first T, err error) {
-	all, err := list[T](ctx, q, what, query, args...)
+func Find[T any](ctx context.Context, q Lister, none error, what, query string, args ...any) (first T, err error) {
+	all, err := List[T](ctx, q, what, query, args...)
 	if len(all) > 0 {
 		return all[0], err
 	}
 	if err == nil {
-		err = wrap(what, none)
+		err = Wrap(what, none)
 	}
 	return first, err
 }
 
-// execEach runs statements with the same single argument.
-func execEach(ctx context.Context, tx execer, arg any, statements ...string) error {
+// ExecEach runs statements with the same single argument.
+func ExecEach(ctx context.Context, tx Execer, arg any, statements ...string) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s, arg); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (m *millis) Scan(value any) error {
 	if !ok {
 		return fmt.Errorf("%v is no time", value)
 	}
-	*m = millis(fromMillis(ms))
+	*m = millis(FromMillis(ms))
 	return nil
 }
 

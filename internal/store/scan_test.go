@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 
 // Columns go to the fields of their names: within a field, and of an embedded struct.
 func TestListScansByName(t *testing.T) {
+	type role string
 	type inner struct{ CreatedAt time.Time }
 	type row struct {
 		inner
 		Cost   money.Cost
 		Body   []byte
 		Makers []string
-		Roles  []Role
+		Roles  []role
 		None   []string
 		Map    map[string]string
 		On     bool
@@ -31,13 +32,13 @@ func TestListScansByName(t *testing.T) {
 	const query = `SELECT 5 AS created_at, 7 AS "cost.amount", 2 AS "cost.certainty", 'text' AS body,
 		'["ana b", "bo"]' AS makers, 'approver operator' AS roles, 'null' AS none, '{"a": "b"}' AS map, 1 AS "on"
 		UNION ALL SELECT 0, 0, 0, '', '', '', '', '', 0`
-	got, err := list[row](context.Background(), db, "test", query)
+	got, err := List[row](context.Background(), db, "test", query)
 	want := []row{{
 		inner:  inner{time.UnixMilli(5).UTC()},
 		Cost:   money.Cost{Amount: 7, Certainty: 2},
 		Body:   []byte("text"),
 		Makers: []string{"ana b", "bo"},
-		Roles:  []Role{Approver, Operator},
+		Roles:  []role{"approver", "operator"},
 		Map:    map[string]string{"a": "b"},
 		On:     true,
 	}, {Body: []byte{}}}
@@ -45,16 +46,16 @@ func TestListScansByName(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, damaged := range []string{"damaged", "{", "[1]"} {
-		if got, err := list[struct{ Map map[string]string }](context.Background(), db, "test", `SELECT $1 AS map`,
+		if got, err := List[struct{ Map map[string]string }](context.Background(), db, "test", `SELECT $1 AS map`,
 			damaged); err == nil {
 			t.Errorf("%s is %+v", damaged, got)
 		}
-		if got, err := list[struct{ Costs []money.Cost }](context.Background(), db, "test", `SELECT $1 AS costs`,
+		if got, err := List[struct{ Costs []money.Cost }](context.Background(), db, "test", `SELECT $1 AS costs`,
 			damaged); err == nil {
 			t.Errorf("%s is %+v", damaged, got)
 		}
 	}
-	if _, err := find[int](context.Background(), db, ErrNotFound, "test", `SELECT 1 WHERE 1 = 0`); err == nil {
+	if _, err := Find[int](context.Background(), db, ErrNotFound, "test", `SELECT 1 WHERE 1 = 0`); err == nil {
 		t.Error("no row, and no error")
 	}
 }

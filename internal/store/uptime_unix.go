@@ -1,4 +1,6 @@
-package ledger
+//go:build !linux && !windows
+
+package store
 
 import (
 	"time"
@@ -10,7 +12,7 @@ import (
 // process, and it cannot be set.
 func uptime() time.Duration {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 		panic("the machine has no monotonic clock: " + err.Error())
 	}
 	return time.Duration(t.Nano())

@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-func affected(done sql.Result, err error) (int, error) {
+func Affected(done sql.Result, err error) (int, error) {
 	if err != nil {
 		return 0, err
 	}
@@ -18,10 +18,10 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// changed returns a check of an executed statement that returns the error none if no row changed.
-func changed(none error) func(sql.Result, error) error {
+// Changed returns a check of an executed statement that returns the error none if no row changed.
+func Changed(none error) func(sql.Result, error) error {
 	return func(done sql.Result, err error) error {
-		n, err := affected(done, err)
+		n, err := Affected(done, err)
 		if err == nil && n == 0 {
 			return none
 		}
@@ -29,22 +29,22 @@ func changed(none error) func(sql.Result, error) error {
 	}
 }
 
-// orElse replaces the error of a query that found no row with the error none. It returns other
+// OrElse replaces the error of a query that found no row with the error none. It returns other
 // errors unchanged.
-func orElse(err, none error) error {
+func OrElse(err, none error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return none
 	}
 	return err
 }
 
-type querier interface {
+type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// each calls do for every row of a query's result. It takes the results of QueryContext.
-func each(rows *sql.Rows, err error, do func(scan func(...any) error) error) error {
+// Each calls do for every row of a query's result. It takes the results of QueryContext.
+func Each(rows *sql.Rows, err error, do func(scan func(...any) error) error) error {
 	if err != nil {
 		return err
 	}
@@ -57,22 +57,22 @@ func each(rows *sql.Rows, err error, do func(scan func(...any) error) error) err
 	return rows.Err()
 }
 
-type execer interface {
+type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func wrap(what string, err error) error {
+func Wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// among returns the condition that a column has one of some values, and the arguments, which follow
+// Among returns the condition that a column has one of some values, and the arguments, which follow
 // the arguments in before. The values are a single argument, so that the text of the query is the
 // same for any number of them and is parsed once.
-func among[T ~int64 | ~string](d dialect, values []T, before ...any) (string, []any) {
-	if d.together {
+func Among[T ~int64 | ~string](d Dialect, values []T, before ...any) (string, []any) {
+	if d.IsServer {
 		return fmt.Sprintf("= ANY($%d)", len(before)+1), append(slices.Clone(before), plain(values))
 	}
 	text, err := json.Marshal(plain(values))
@@ -96,7 +96,7 @@ func plain[T ~int64 | ~string](values []T) any {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		// A text inside JSON is not cleaned later.
-		texts[i] = storable(reflect.ValueOf(v).String())
+		texts[i] = Storable(reflect.ValueOf(v).String())
 	}
 	return texts
 }

@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"bytes"
@@ -60,41 +60,59 @@ func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// sealText seals a value as text and binds it to its place.
-func (db *database) sealText(place string, value []byte) (string, error) {
-	keys, err := db.sealer()
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(keys.seal(place, value)), nil
-}
+// ErrSealed is returned if a sealed value cannot be opened, because it was sealed with another key or no
+// longer exists.
+var ErrSealed = errors.New("the sealed number cannot be opened with this key")
 
-// openText opens a value that sealText has sealed for the same place. It returns ErrSealed if no
-// key fits.
-func (db *database) openText(place, sealed string) ([]byte, error) {
+// IsKeyShared reports whether every process that has the database open can open the sealed values.
+func (db *DB) IsKeyShared() bool { return !db.Dialect.IsServer || db.sealing.given != "" }
+
+// Seal seals a value and binds it to its place.
+func (db *DB) Seal(place string, value []byte) ([]byte, error) {
 	keys, err := db.sealer()
 	if err != nil {
 		return nil, err
 	}
+	return keys.seal(place, value), nil
+}
+
+// Unseal opens a value that seal has sealed for the same place. It returns ErrSealed if no key fits.
+func (db *DB) Unseal(place string, sealed []byte) ([]byte, error) {
+	keys, err := db.sealer()
+	if err != nil {
+		return nil, err
+	}
+	return keys.open(place, sealed)
+}
+
+// SealText seals a value as text and binds it to its place.
+func (db *DB) SealText(place string, value []byte) (string, error) {
+	sealed, err := db.Seal(place, value)
+	return base64.StdEncoding.EncodeToString(sealed), err
+}
+
+// UnsealText opens a value that sealText has sealed for the same place. It returns ErrSealed if no
+// key fits.
+func (db *DB) UnsealText(place, sealed string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
 		return nil, ErrSealed
 	}
-	return keys.open(place, raw)
+	return db.Unseal(place, raw)
 }
 
 // sealedPart is the number of bytes that are sealed at once.
-const sealedPart = 1 << 20
+const SealedPart = 1 << 20
 
-// sealParts seals a content in parts and stores each part as it arrives, so that only one is in
+// SealParts seals a content in parts and stores each part as it arrives, so that only one is in
 // memory. It returns the number of bytes.
-func (db *database) sealParts(place string, content io.Reader,
+func (db *DB) SealParts(place string, content io.Reader,
 	store func(part int, sealed []byte) error) (size int64, err error) {
 	keys, err := db.sealer()
 	if err != nil {
 		return 0, err
 	}
-	part := make([]byte, sealedPart)
+	part := make([]byte, SealedPart)
 	for n := 0; ; n++ {
 		read, end := io.ReadFull(content, part)
 		if end != nil && !errors.Is(end, io.EOF) && !errors.Is(end, io.ErrUnexpectedEOF) {
@@ -112,17 +130,17 @@ func (db *database) sealParts(place string, content io.Reader,
 	}
 }
 
-// openParts opens a content that sealParts has sealed for the same place. The query returns the
+// UnsealParts opens a content that sealParts has sealed for the same place. The query returns the
 // parts in their order. It returns ErrSealed if no key fits.
-func (db *database) openParts(ctx context.Context, place, query, id string) ([]byte, error) {
+func (db *DB) UnsealParts(ctx context.Context, place, query, id string) ([]byte, error) {
 	keys, err := db.sealer()
 	if err != nil {
 		return nil, err
 	}
 	var content []byte
 	n := 0
-	rows, err := db.read.QueryContext(ctx, query, id)
-	err = each(rows, err, func(scan func(...any) error) error {
+	rows, err := db.Read.QueryContext(ctx, query, id)
+	err = Each(rows, err, func(scan func(...any) error) error {
 		var sealed []byte
 		if err := scan(&sealed); err != nil {
 			return err
@@ -146,7 +164,7 @@ type sealing struct {
 }
 
 // sealer returns the keys. It creates the key file at the first use.
-func (db *database) sealer() (keyring, error) {
+func (db *DB) sealer() (keyring, error) {
 	s := &db.sealing
 	s.mu.Lock()
 	defer s.mu.Unlock()

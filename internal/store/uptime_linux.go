@@ -1,6 +1,4 @@
-//go:build !linux && !windows
-
-package ledger
+package store
 
 import (
 	"time"
@@ -12,7 +10,7 @@ import (
 // process, and it cannot be set.
 func uptime() time.Duration {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		panic("the machine has no monotonic clock: " + err.Error())
 	}
 	return time.Duration(t.Nano())

@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 var Migrations embed.FS
 
 // provider returns the migrations for a database.
-func (d dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.Provider, error) {
+func (d Dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.Provider, error) {
 	files, err := Migrations.ReadDir("migrations")
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
@@ -44,12 +44,21 @@ func (d dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.P
 	}
 	p, err := goose.NewProvider(d.goose, db, nil,
 		append(options, goose.WithGoMigrations(all...), goose.WithDisableGlobalRegistry(true))...)
-	return p, wrap("read the migrations", err)
+	return p, Wrap("read the migrations", err)
 }
 
 // ErrNewer is returned for a ledger that a newer version of the program has prepared. This version
 // does not know the rules of the newer one.
 var ErrNewer = errors.New("the ledger was prepared by a newer version")
+
+// RefuseNewer returns ErrNewer if the schema is above the highest migration that this program knows.
+// By is the program that wrote the tables.
+func (db *DB) RefuseNewer(schema int64, by string) error {
+	if schema <= db.schema {
+		return nil
+	}
+	return newer(schema, db.schema, by)
+}
 
 // newer returns an error with the version that prepared the ledger and the next step for the user.
 func newer(schema, known int64, by string) error {
@@ -62,23 +71,23 @@ func newer(schema, known int64, by string) error {
 }
 
 // refuseUnknown returns an error if the ledger has a migration that this program lacks.
-func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error {
+func (db *DB) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 	var known []int64
 	for _, s := range p.ListSources() {
 		known = append(known, s.Version)
 	}
 	db.schema = slices.Max(known)
 	there := `SELECT COUNT(*) FROM sqlite_master WHERE name = 'goose_db_version'`
-	if db.dialect.together {
+	if db.Dialect.IsServer {
 		there = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'goose_db_version'`
 	}
 	var n int
 	if err := db.write.QueryRowContext(ctx, there).Scan(&n); err != nil || n == 0 {
-		return wrap("look for the ledger's tables", err)
+		return Wrap("look for the ledger's tables", err)
 	}
 	var unknown int64
 	rows, err := db.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`)
-	err = each(rows, err, func(scan func(...any) error) error {
+	err = Each(rows, err, func(scan func(...any) error) error {
 		var version int64
 		err := scan(&version)
 		if version > 0 && !slices.Contains(known, version) {
@@ -87,7 +96,7 @@ func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error 
 		return err
 	})
 	if err != nil || unknown == 0 {
-		return wrap("read which version prepared the ledger", err)
+		return Wrap("read which version prepared the ledger", err)
 	}
 	var by string
 	// The table may have another shape in a newer version.
@@ -96,10 +105,10 @@ func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error 
 }
 
 // sign records the program that prepared the tables.
-func (db *database) sign(ctx context.Context) error {
+func (db *DB) sign(ctx context.Context) error {
 	_, err := db.write.ExecContext(ctx,
 		`UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, db.schema, program())
-	return wrap("note which version prepared the ledger", err)
+	return Wrap("note which version prepared the ledger", err)
 }
 
 // program returns the version of this program, or an empty string if it was built without one.

@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // up is therefore cleaned in one place, where statements get their arguments. This applies to
 // SQLite as well, so that both databases store the same text.
 
-// storable returns the text without the parts that a database cannot store. It removes the byte 0
+// Storable returns the text without the parts that a database cannot store. It removes the byte 0
 // and replaces invalid UTF-8, such as half of a surrogate pair, with U+FFFD.
-func storable(s string) string {
+func Storable(s string) string {
 	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
 		return s
 	}
@@ -28,13 +28,13 @@ func clean(value *driver.NamedValue) {
 	switch v := value.Value.(type) {
 	case nil, int64, int, bool, []int64:
 	case string:
-		value.Value = storable(v)
+		value.Value = Storable(v)
 	case []string:
 		for i, s := range v {
-			if c := storable(s); c != s {
+			if c := Storable(s); c != s {
 				v = append([]string(nil), v...)
 				for j := i; j < len(v); j++ {
-					v[j] = storable(v[j])
+					v[j] = Storable(v[j])
 				}
 				value.Value = v
 				return
@@ -42,7 +42,7 @@ func clean(value *driver.NamedValue) {
 		}
 	default:
 		if r := reflect.ValueOf(v); r.Kind() == reflect.String {
-			value.Value = storable(r.String())
+			value.Value = Storable(r.String())
 		}
 	}
 }
