@@ -94,7 +94,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 	}
 	d := &Draft{
 		options:  im.options,
-		file:     im.file,
+		file:     im.file.File,
 		whole:    make(map[string][]sheet.Row),
 		edits:    o.Edits,
 		excluded: o.Excluded,
@@ -118,11 +118,11 @@ func (d *Draft) load(im *Import) error {
 		return err
 	}
 	d.im, d.checker = im, im.newChecker()
-	d.base, d.overlay = below(whole, im.layout.row), im.edits.of(im.sheet)
+	d.base, d.overlay = below(whole, im.layout.row), im.file.overlay(im.sheet)
 	if d.overlay != nil {
 		for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
 			if row > im.layout.row && d.indexOf(row) < 0 {
-				return (&rowReader{im: im, sheet: im.sheet, pending: []int{row}}).missingRow()
+				return (&rowReader{file: im.file, sheet: im.sheet, pending: []int{row}}).missingRow()
 			}
 		}
 	}

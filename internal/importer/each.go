@@ -97,7 +97,7 @@ func eachOf(rows []Row, do func(*Row) error) error {
 // readChunks calls fn with the checked rows of each chunk. The rows are not compared with each
 // other.
 func (im *Import) readChunks(ctx context.Context, fn func([]Row) error) error {
-	r, err := im.rows(im.sheet)
+	r, err := im.file.rows(im.sheet)
 	if err != nil {
 		return err
 	}

@@ -36,17 +36,16 @@ type Edit struct {
 // without a header move to the right, like cells after a column that is inserted in a spreadsheet
 // program.
 
-// edits are the edits of a file, by sheet.
-type edits []*overlay
+// editedFile is a file whose sheets are read with the edits.
+type editedFile struct {
+	*sheet.File
+	overlays []*overlay
+}
 
 // overlay holds the edits of one sheet.
 type overlay struct {
 	// sheet is empty for a CSV, and until the sheet of a workbook is chosen.
 	sheet string
-	// isMain reports whether the edits apply to the sheet that is read.
-	isMain bool
-	// used reports whether the sheet is read.
-	used  bool
 	edits []Edit
 	// rows are the edits with a column index, by row.
 	rows map[int][]Edit
@@ -59,11 +58,10 @@ type overlay struct {
 	added []string
 }
 
-func newEdits(o *Options, f *sheet.File) (edits, error) {
-	var all edits
+func newEditedFile(o *Options, file *sheet.File) (*editedFile, error) {
+	f := &editedFile{File: file}
 	infos := f.Sheets()
 	for _, e := range o.Edits {
-		refuse := func(format string, args ...any) error { return badEdit(f, e.Sheet, format, args...) }
 		name := filing.HideSSNsInName(e.Sheet)
 		switch {
 		case name == "" && o.Sheet != "":
@@ -74,27 +72,27 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 		if i := sheetNamed(infos, name); i >= 0 {
 			name = infos[i].Name
 		} else if e.Sheet != "" {
-			return nil, refuse("a correction is for a sheet %q, which the file does not have", e.Sheet)
+			return nil, f.badEdit(e.Sheet, "a correction is for a sheet %q, which the file does not have", e.Sheet)
 		}
 		switch {
 		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
-			return nil, refuse("a correction is for row %d and column %d, which no sheet has", e.Row, e.Column)
+			return nil, f.badEdit(e.Sheet, "a correction is for row %d and column %d, which no sheet has", e.Row, e.Column)
 		case e.Column < 0 && e.Header == "":
-			return nil, refuse("a correction in row %d does not name a column", e.Row)
+			return nil, f.badEdit(e.Sheet, "a correction in row %d does not name a column", e.Row)
 		case len(e.Text) > maxEdit:
-			return nil, refuse("a correction in row %d is longer than a cell can be", e.Row)
+			return nil, f.badEdit(e.Sheet, "a correction in row %d is longer than a cell can be", e.Row)
 		}
-		over := all.of(name)
+		over := f.overlay(name)
 		if over == nil {
 			over = &overlay{sheet: name}
-			all = append(all, over)
+			f.overlays = append(f.overlays, over)
 		}
 		over.edits = append(over.edits, e)
 	}
-	for _, o := range all {
+	for _, o := range f.overlays {
 		o.index(o.edits)
 	}
-	return all, nil
+	return f, nil
 }
 
 // maxEdit is the size in bytes of the longest cell text, which has 32,767 characters.
@@ -108,9 +106,9 @@ func sheetNamed(infos []sheet.Info, name string) int {
 	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
 }
 
-// of returns the edits of a sheet, or nil.
-func (all edits) of(name string) *overlay {
-	for _, o := range all {
+// overlay returns the edits of a sheet, or nil.
+func (f *editedFile) overlay(name string) *overlay {
+	for _, o := range f.overlays {
 		if o.sheet == name {
 			return o
 		}
@@ -118,17 +116,17 @@ func (all edits) of(name string) *overlay {
 	return nil
 }
 
-// assignTo assigns the edits without a sheet to the sheet that is read, and reports whether there
-// are any.
-func (all *edits) assignTo(name string) bool {
-	unnamed := all.of("")
+// assignEdits assigns the edits without a sheet to the sheet that is read, and reports whether
+// there are any.
+func (f *editedFile) assignEdits(name string) bool {
+	unnamed := f.overlay("")
 	if unnamed == nil || name == "" {
 		return false
 	}
-	if named := all.of(name); named != nil {
+	if named := f.overlay(name); named != nil {
 		named.edits = append(named.edits, unnamed.edits...)
 		named.index(named.edits)
-		*all = slices.DeleteFunc(*all, func(o *overlay) bool { return o == unnamed })
+		f.overlays = slices.DeleteFunc(f.overlays, func(o *overlay) bool { return o == unnamed })
 		return true
 	}
 	unnamed.sheet = name
@@ -145,68 +143,45 @@ func (o *overlay) index(all []Edit) {
 	}
 }
 
-// add adds the columns that the sheet lacks after its headers. find returns the name of our column
-// and its index in the sheet, or -1.
-func (o *overlay) add(row, width int, find func(header string) (name string, index int, err error)) error {
-	o.used, o.header, o.width, o.added = true, row, width, nil
+// addColumns adds the columns that the sheet lacks after its headers.
+func (f *editedFile) addColumns(o *overlay, l *layout) error {
+	o.header, o.width, o.added = l.row, len(l.headings), nil
+	_, claims := l.claims()
 	placed := slices.Clone(o.edits)
 	for i := range placed {
 		e := &placed[i]
 		if e.Column >= 0 {
 			continue
 		}
-		name, index, err := find(e.Header)
-		if err != nil {
-			return err
+		w, ok := wordings[filing.FoldName(e.Header)]
+		if !ok || w.strength < exact {
+			return f.badEdit(o.sheet, "a correction is for a column %q, which does not exist", e.Header)
 		}
-		if index < 0 {
-			at := slices.Index(o.added, name)
-			if at < 0 {
-				at = len(o.added)
-				o.added = append(o.added, name)
-			}
-			index = width + at
+		if winner, _ := strongest(claims[w.column]); len(claims[w.column]) > 0 {
+			e.Column = winner.index
+			continue
 		}
-		e.Column = index
+		name := columns[w.column].header
+		at := slices.Index(o.added, name)
+		if at < 0 {
+			at = len(o.added)
+			o.added = append(o.added, name)
+			folded := filing.FoldName(name)
+			l.headings = append(l.headings,
+				heading{text: name, folded: folded, index: o.width + at, wording: wordings[folded]})
+			l.known++
+		}
+		e.Column = o.width + at
 	}
 	o.index(placed)
 	return nil
 }
 
-// addTo adds the columns that the sheet of filings lacks.
-func (im *Import) addTo(l *layout, o *overlay) error {
-	o.isMain = true
-	_, claims := l.claims()
-	width := len(l.headings)
-	err := o.add(l.row, width, func(header string) (string, int, error) {
-		w, ok := wordings[filing.FoldName(header)]
-		if !ok || w.strength < exact {
-			return "", 0, im.badEdit(im.sheet, "a correction is for a column %q, which does not exist", header)
-		}
-		if len(claims[w.column]) > 0 {
-			winner, _ := strongest(claims[w.column])
-			return "", winner.index, nil
-		}
-		return columns[w.column].header, -1, nil
-	})
-	for i, name := range o.added {
-		folded := filing.FoldName(name)
-		l.headings = append(l.headings,
-			heading{text: name, folded: folded, index: width + i, wording: wordings[folded]})
-		l.known++
-	}
-	return err
-}
-
 // badEdit returns the error for an edit of a cell that does not exist.
-func badEdit(f *sheet.File, name, format string, args ...any) error {
+func (f *editedFile) badEdit(name, format string, args ...any) error {
 	return &sheet.FormatError{
 		File: f.Name(), Sheet: name, Reason: fmt.Sprintf(format, args...), Remedy: "Undo the correction",
 	}
-}
-
-func (im *Import) badEdit(name, format string, args ...any) error {
-	return badEdit(im.file, name, format, args...)
 }
 
 // apply applies the edits to a row. It returns false if the row is then blank.
@@ -242,25 +217,20 @@ func (o *overlay) apply(row *sheet.Row) bool {
 }
 
 // hash returns a hash of the edits for the batch's identity. The identity is shown, and the edits
-// may contain Social Security numbers. It is empty without edits of the sheets that are read.
-func (all edits) hash(salt string) string {
+// may contain Social Security numbers. It is empty without edits.
+func (o *overlay) hash(salt string) string {
 	var lines []string
-	for _, o := range all {
-		if !o.used {
-			continue
+	if o == nil {
+		return ""
+	}
+	for row, edits := range o.rows {
+		cells := make(map[int]string)
+		for _, e := range edits {
+			cells[e.Column] = sheet.TypedCell(e.Text).Text
 		}
-		name := o.sheet
-		if o.isMain {
-			name = ""
-		}
-		for row, edits := range o.rows {
-			cells := make(map[int]string)
-			for _, e := range edits {
-				cells[e.Column] = sheet.TypedCell(e.Text).Text
-			}
-			for column, text := range cells {
-				lines = append(lines, fmt.Sprintf("%q %q %q %d %d %q\n", salt, name, o.added, row, column, text))
-			}
+		for column, text := range cells {
+			// The second place was the name of a sheet.
+			lines = append(lines, fmt.Sprintf("%q %q %q %d %d %q\n", salt, "", o.added, row, column, text))
 		}
 	}
 	return hashLines(lines)
@@ -291,7 +261,7 @@ func hashLines(lines []string) string {
 // rowReader reads the rows of a sheet with the edits applied.
 type rowReader struct {
 	*sheet.Reader
-	im    *Import
+	file  *editedFile
 	sheet string
 	// overlay is nil if the sheet has no edits.
 	overlay *overlay
@@ -300,19 +270,38 @@ type rowReader struct {
 	pending []int
 }
 
-// headOf opens a sheet to read its first rows.
-func (im *Import) headOf(name string) (*rowReader, error) {
-	r, err := im.file.Rows(name)
-	return &rowReader{Reader: r, im: im, sheet: name, overlay: im.edits.of(name)}, err
+// first opens a sheet to read its first rows.
+func (f *editedFile) first(name string) (*rowReader, error) {
+	r, err := f.Rows(name)
+	return &rowReader{Reader: r, file: f, sheet: name, overlay: f.overlay(name)}, err
 }
 
 // rows opens a sheet to read all rows.
-func (im *Import) rows(name string) (*rowReader, error) {
-	r, err := im.headOf(name)
+func (f *editedFile) rows(name string) (*rowReader, error) {
+	r, err := f.first(name)
 	if r.overlay != nil {
 		r.pending = slices.Sorted(maps.Keys(r.overlay.rows))
 	}
 	return r, err
+}
+
+// head reads the first rows of a sheet.
+func (f *editedFile) head(name string) (head []sheet.Row, err error) {
+	r, err := f.first(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for len(head) <= headRows {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		head = append(head, block.Rows...)
+	}
+	return head, nil
 }
 
 func (r *rowReader) Read(b *sheet.Block) error {
@@ -346,5 +335,5 @@ func (r *rowReader) Read(b *sheet.Block) error {
 }
 
 func (r *rowReader) missingRow() error {
-	return badEdit(r.im.file, r.sheet, "a correction is for row %d, which is blank or beyond the last", r.pending[0])
+	return r.file.badEdit(r.sheet, "a correction is for row %d, which is blank or beyond the last", r.pending[0])
 }

@@ -20,7 +20,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		if info.Name == im.sheet {
 			hides = im.mapping.hide
 		}
-		r, err := im.rows(info.Name)
+		r, err := im.file.rows(info.Name)
 		if err != nil {
 			return "", hideInError(err)
 		}

@@ -82,9 +82,8 @@ type RunRow struct {
 // must close it.
 type Import struct {
 	options Options
-	file    *sheet.File
-	matcher *matcher
-	edits   edits
+	file    *editedFile
+	finder  sheetFinder
 	// sheet is empty for a CSV.
 	sheet   string
 	layout  *layout
@@ -93,12 +92,7 @@ type Import struct {
 	// detected reports whether the product was detected from the columns.
 	detected bool
 	head     []sheet.Row
-	// headCells is the number of cells in the first rows of all sheets. It is counted only if there
-	// are many sheets.
-	headCells int
 
-	// attention and results are the sheets of a results workbook. They are empty for other files.
-	attention, results string
 	// origin is the origin of a results workbook. Nil for other files.
 	origin *ledger.Origin
 	// messageColumn and rowColumn are the headings that a results workbook added, or -1.
@@ -170,19 +164,28 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 	}
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
-	im := &Import{options: o, file: f}
-	var err error
-	if im.matcher, err = newMatcher(&o); err != nil {
+	m, err := newMatcher(&o)
+	if err != nil {
 		return nil, err
 	}
-	if im.attention, im.results, err = resultsSheets(f); err != nil {
+	properties, err := f.Properties()
+	if err != nil {
 		return nil, err
 	}
-	if im.attention != "" {
+	im := &Import{options: o, origin: ledger.OriginOf(properties)}
+	attention, results := resultsSheets(f, im.origin)
+	if attention != "" {
 		// The header row was given for the file that this results workbook belongs to.
-		im.matcher.headerRow = 0
+		m.headerRow = 0
 	}
-	im.edits, err = newEdits(&o, f)
+	im.file, err = newEditedFile(&o, f)
+	im.finder = sheetFinder{
+		file:      im.file,
+		options:   &im.options,
+		matcher:   m,
+		attention: attention,
+		results:   results,
+	}
 	return im, err
 }
 
@@ -248,7 +251,7 @@ func (im *Import) Columns() []string { return im.layout.headers() }
 // and the encoding. They are complete after all rows were read.
 func (im *Import) Notes() []string {
 	var all []string
-	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found, im.unselected()) {
+	for _, n := range slices.Concat(im.file.Notes(), im.finder.notes, im.notes, im.found, im.unselected()) {
 		n = filing.HideSSNs(n)
 		if !slices.Contains(all, n) {
 			all = append(all, n)
@@ -259,7 +262,12 @@ func (im *Import) Notes() []string {
 
 // recognize finds the meaning of the columns from the first rows alone.
 func (im *Import) recognize() error {
-	err := im.findSheet()
+	err := im.refuseChangedResults()
+	if err == nil {
+		var c candidate
+		c, err = im.finder.find()
+		im.sheet, im.layout, im.head = c.Name, c.layout, c.head
+	}
 	if err == nil {
 		err = im.recognizeColumns()
 	}
@@ -270,9 +278,7 @@ func (im *Import) recognize() error {
 }
 
 func (im *Import) recognizeColumns() error {
-	if err := im.readOrigin(); err != nil {
-		return err
-	}
+	im.findResultColumns()
 	if h, found := im.layout.tooManyOfficers(); found {
 		return refused("the column %s is beyond the %d officers that fit in a row: form a company with more officers in "+
 			"the filing service's dashboard", h.name(im.layout.row), maxOfficers)
@@ -348,10 +354,10 @@ func (im *Import) checkState() error {
 
 // skippedHeader returns a row above the given header row that looks like the header, or 0.
 func (im *Import) skippedHeader() int {
-	if im.matcher.headerRow <= 0 {
+	free := *im.finder.matcher
+	if free.headerRow <= 0 {
 		return 0
 	}
-	free := *im.matcher
 	free.headerRow = 0
 	if l := free.layoutOf(im.head); l != nil && l.row < im.layout.row {
 		return l.row
@@ -370,19 +376,6 @@ func (im *Import) findProduct() error {
 	}
 	im.product, im.detected = product, true
 	return nil
-}
-
-// The sheets of a results workbook.
-const (
-	resultsSheet   = "Results"
-	attentionSheet = "Needs Attention"
-)
-
-// candidate is a sheet with its header.
-type candidate struct {
-	sheet.Info
-	layout *layout
-	head   []sheet.Row
 }
 
 // checkMap returns an error if the mapping names a column that the sheet does not have. A typo
@@ -417,318 +410,3 @@ func quotedList(names []string) string {
 	}
 	return text.FirstOf(quoted, maxListed)
 }
-
-// ErrNoRowsNeedAttention is returned for a results workbook without rows that need attention.
-var ErrNoRowsNeedAttention = errors.New("no rows need attention")
-
-type noRowsError struct{ sheet.FormatError }
-
-func (a *noRowsError) Is(target error) bool { return target == ErrNoRowsNeedAttention }
-func (a *noRowsError) Unwrap() error        { return &a.FormatError }
-
-// findSheet chooses the sheet to read. It returns an error if several sheets have filings, because
-// one of them would be left out unnoticed.
-func (im *Import) findSheet() error {
-	sheets := im.file.Sheets()
-	if im.options.Sheet != "" {
-		return im.findNamedSheet(sheets)
-	}
-	var all, visible, hidden []candidate
-	for _, info := range sheets {
-		c, err := im.readCandidate(info)
-		if err != nil {
-			return err
-		}
-		all = append(all, c)
-		switch {
-		case c.layout == nil:
-		case !info.Visible:
-			hidden = append(hidden, c)
-		default:
-			visible = append(visible, c)
-		}
-	}
-	if im.results != "" {
-		i := slices.IndexFunc(all, func(c candidate) bool { return c.Visible && c.Name == im.attention })
-		properties, err := im.file.Properties()
-		if err == nil {
-			err = im.refuseChangedResults(ledger.OriginOf(properties))
-		}
-		if err != nil {
-			return err
-		}
-		if all[i].layout == nil || all[i].layout.rows == 0 {
-			return &noRowsError{sheet.FormatError{
-				File: im.file.Name(), Sheet: im.attention,
-				Reason: "this is a results workbook in which no rows need attention",
-				Remedy: "To process all of its rows again, " + im.options.remedyText(chooseSheet, im.results) +
-					"; rows marked as placed are not sent again",
-			}}
-		}
-		if err := im.selectSheet(all[i]); err != nil {
-			return err
-		}
-		im.note("This is a results workbook: its sheet %q was read.", im.attention)
-		return nil
-	}
-	if withRows := slices.DeleteFunc(slices.Clone(visible),
-		func(c candidate) bool { return c.layout.rows == 0 }); len(withRows) > 0 {
-		visible = withRows
-	}
-	visible = im.dropProse(visible)
-	if len(visible) > 1 {
-		visible = slices.DeleteFunc(visible, func(c candidate) bool { return isOfficersSheet(c.Name) })
-	}
-	for _, c := range hidden {
-		im.note("The hidden sheet %q also contains filings and was not read: %s to read it.", c.Name,
-			im.options.remedyText(chooseSheet, c.Name))
-	}
-	switch len(visible) {
-	case 1:
-		return im.selectSheet(visible[0])
-	case 0:
-		return im.noHeader(all, hidden)
-	}
-	var names []string
-	for _, c := range visible {
-		names = append(names, c.Name)
-	}
-	return &sheet.FormatError{
-		Reason: "several sheets contain filings: " + quotedList(names),
-		Remedy: im.options.remedyText(eitherSheet, quotedList(names), strconv.Quote(names[0])),
-	}
-}
-
-// resultsSheets returns the names of two sheets of a results workbook, with the rows that need
-// attention and with the results. It returns empty names for other files. A results workbook that
-// lost its properties is recognized by its sheets.
-func resultsSheets(f *sheet.File) (attention, results string, err error) {
-	properties, err := f.Properties()
-	if err != nil {
-		return "", "", err
-	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Visible && s.Name == name })
-	}
-	if o := ledger.OriginOf(properties); o != nil && o.Results != "" && has(o.Sheet) && has(o.Results) {
-		return o.Sheet, o.Results, nil
-	}
-	switch {
-	case has(attentionSheet) && has(resultsSheet):
-		return attentionSheet, resultsSheet, nil
-	case has(attentionSheet):
-		return attentionSheet, "", nil
-	}
-	return "", "", nil
-}
-
-// dropProse removes notes and legends if another sheet clearly has filings. A note or legend is a
-// sheet with one or two of our words, or with only a mapped one.
-func (im *Import) dropProse(visible []candidate) []candidate {
-	// Both limits are numbers of columns.
-	const clearly, hardly = 5, 2
-	has := func(is func(*layout) bool) bool {
-		return slices.ContainsFunc(visible, func(c candidate) bool { return is(c.layout) })
-	}
-	isClear := has(func(l *layout) bool { return l.known >= clearly })
-	isHeader := has(func(l *layout) bool { return !l.onlyMapped })
-	return slices.DeleteFunc(visible, func(c candidate) bool {
-		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.onlyMapped) {
-			return false
-		}
-		im.note("The sheet %q looks like notes and was not read: %s if it contains filings.", c.Name,
-			im.options.remedyText(chooseSheet, c.Name))
-		return true
-	})
-}
-
-// selectSheet makes a sheet the one to read. Edits without a sheet apply to it, and columns that
-// edits add are added to it.
-func (im *Import) selectSheet(c candidate) error {
-	if im.edits.assignTo(c.Name) {
-		var err error
-		if c, err = im.readCandidate(c.Info); err != nil {
-			return err
-		}
-		if c.layout == nil {
-			return im.noHeader([]candidate{c}, nil)
-		}
-	}
-	im.sheet, im.layout, im.head = c.Name, c.layout, c.head
-	o := im.edits.of(c.Name)
-	if o == nil {
-		return nil
-	}
-	if err := im.addTo(im.layout, o); err != nil {
-		return err
-	}
-	var err error
-	if im.head, err = im.readHead(c.Info); err != nil {
-		return err
-	}
-	im.layout.rows = 0
-	for i := range im.head {
-		im.layout.rows += oneIf(im.head[i].Number > im.layout.row)
-	}
-	return nil
-}
-
-// findNamedSheet selects the sheet that the options name.
-func (im *Import) findNamedSheet(sheets []sheet.Info) error {
-	i := sheetNamed(sheets, im.options.Sheet)
-	if i < 0 {
-		e := &sheet.FormatError{
-			Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet),
-			Remedy: im.options.remedyText(noSheet),
-		}
-		if im.file.Format() == sheet.XLSX {
-			var names []string
-			for _, s := range sheets {
-				names = append(names, s.Name)
-			}
-			e.Remedy = "It has " + quotedList(names)
-		}
-		return e
-	}
-	c, err := im.readCandidate(sheets[i])
-	if err != nil {
-		return err
-	}
-	if c.layout == nil {
-		return im.noHeader([]candidate{c}, nil)
-	}
-	return im.selectSheet(c)
-}
-
-// readCandidate reads the first rows of a sheet and looks for the header in them.
-func (im *Import) readCandidate(info sheet.Info) (candidate, error) {
-	c := candidate{Info: info}
-	if im.headCells > maxHeadCells {
-		return c, &sheet.FormatError{
-			Reason: "the file is too large: its many sheets begin with too many cells",
-			Remedy: "Save the sheet that holds filings as a workbook of its own",
-		}
-	}
-	var err error
-	if c.head, err = im.readHead(info); err != nil {
-		return c, err
-	}
-	if len(im.file.Sheets()) > manySheets {
-		c.head = compact(c.head)
-		for i := range c.head {
-			im.headCells += len(c.head[i].Cells)
-		}
-	}
-	c.layout = im.matcher.layoutOf(c.head)
-	return c, nil
-}
-
-// The limits of the rows in memory. If a workbook has many sheets, only the possible header rows of
-// each and a few rows below them are kept.
-const (
-	manySheets = 20
-	// maxHeadCells is a limit for all sheets of the workbook.
-	maxHeadCells = 1 << 19
-)
-
-// compact copies the first rows of a head, so that the memory of the whole block can be freed.
-func compact(head []sheet.Row) []sheet.Row {
-	head = slices.Clone(head[:min(len(head), 2*headRows)])
-	for i := range head {
-		head[i].Cells = slices.Clone(head[i].Cells)
-		for c := range head[i].Cells {
-			head[i].Cells[c].Text = strings.Clone(head[i].Cells[c].Text)
-		}
-	}
-	return head
-}
-
-// readHead reads the first rows of a sheet.
-func (im *Import) readHead(info sheet.Info) (head []sheet.Row, err error) {
-	r, err := im.headOf(info.Name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	for len(head) <= headRows {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		head = append(head, block.Rows...)
-	}
-	return head, nil
-}
-
-// noHeader returns the error for a file without a recognized header. It lists the rows that were
-// found.
-func (im *Import) noHeader(all, hidden []candidate) error {
-	var found []string
-	for _, c := range all {
-		if !c.Visible && len(all) > 1 {
-			continue
-		}
-		content := "no rows"
-		if widest := widestRow(c.head); widest != nil {
-			var cells []string
-			for _, cell := range widest.Cells {
-				if cell.Text != "" {
-					cells = append(cells, strconv.Quote(shorten(filing.HideSSNs(cell.Text))))
-				}
-			}
-			content = fmt.Sprintf("row %d with %s", widest.Number, text.FirstOf(cells, 8))
-		}
-		if c.Name != "" {
-			content += fmt.Sprintf(" in sheet %q", c.Name)
-		}
-		if found = append(found, content); len(found) == 5 {
-			break
-		}
-	}
-	e := &sheet.FormatError{
-		Reason: fmt.Sprintf(
-			"none of the first %d rows is a header row with columns such as Company ID, Filing State and Filing "+
-				"Year; found %s", headRows, strings.Join(found, "; ")),
-		Remedy: im.options.remedyText(nameColumns),
-	}
-	switch {
-	case im.options.HeaderRow > 0:
-		e.Reason = fmt.Sprintf("row %d has no recognized headers; found %s", im.options.HeaderRow,
-			strings.Join(found, "; "))
-	case im.options.HeaderRow == NoHeader:
-		e.Reason = "there are no headers, so the columns are unknown; found " + strings.Join(found, "; ")
-		e.Remedy = im.options.remedyText(nameAddresses)
-	case slices.ContainsFunc(slices.Collect(maps.Keys(im.options.Map)), isAddress):
-		e.Remedy = im.options.remedyText(chooseHeaderRow)
-	}
-	if len(hidden) > 0 {
-		e.Remedy = fmt.Sprintf("The hidden sheet %q contains filings: %s to read it", hidden[0].Name,
-			im.options.remedyText(chooseSheet, hidden[0].Name))
-	}
-	return e
-}
-
-// widestRow returns the row that is most likely the header of a sheet without a recognized header.
-// By default it is the first row with the most cells.
-func widestRow(rows []sheet.Row) *sheet.Row {
-	if at, ok := likelyHeader(rows); ok {
-		return &rows[at]
-	}
-	var best *sheet.Row
-	most := 0
-	for i := range rows[:min(len(rows), headRows)] {
-		filled := 0
-		for _, c := range rows[i].Cells {
-			filled += oneIf(c.Text != "")
-		}
-		if filled > most {
-			best, most = &rows[i], filled
-		}
-	}
-	return best
-}
-
-// shorten cuts the text of a cell for a message.
-func shorten(s string) string { return text.Shorten(s, 31) }

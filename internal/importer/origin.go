@@ -19,14 +19,9 @@ import (
 // rowHeader is the header of the row number. It follows the Message column.
 const rowHeader = "Row"
 
-// readOrigin reads the properties of a results workbook after its sheet was chosen.
-func (im *Import) readOrigin() error {
+// findResultColumns finds the columns that a results workbook added to the sheet.
+func (im *Import) findResultColumns() {
 	im.messageColumn, im.rowColumn, im.resultColumn, im.ordersColumn = -1, -1, -1, -1
-	properties, err := im.file.Properties()
-	if err != nil {
-		return err
-	}
-	im.origin = ledger.OriginOf(properties)
 	free := func(header string, from int) int {
 		folded := filing.FoldName(header)
 		i := slices.IndexFunc(im.layout.headings[from:],
@@ -45,17 +40,16 @@ func (im *Import) readOrigin() error {
 				im.options.ours = append(im.options.ours, im.layout.headings[at].index)
 			}
 		}
-		return nil
+		return
 	}
 	// A company list may have some columns with the names of a results sheet, but not all of them.
 	result := free("Result", 0)
 	if result < 0 {
-		return nil
+		return
 	}
 	if orders := free("Order IDs", result+1); orders >= 0 && free(messageHeader, result+1) >= 0 {
 		im.resultColumn, im.ordersColumn = im.layout.headings[result].index, im.layout.headings[orders].index
 	}
-	return nil
 }
 
 // isOurs reports whether a results workbook added the column.
@@ -135,13 +129,14 @@ func (im *Import) changedSince(r *Row) filing.Key {
 
 // refuseChangedResults returns an error if the sheet Needs Attention of a results workbook is read
 // and the sheet of results was changed. The user would not notice that the changes are not read.
-func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
-	if origin == nil || len(origin.Orders) == 0 {
+func (im *Import) refuseChangedResults() error {
+	f := &im.finder
+	if im.options.Sheet != "" || f.results == "" || im.origin == nil || len(im.origin.Orders) == 0 {
 		return nil
 	}
-	o := OptionsOf(ledger.Batch{Options: origin.Options})
-	o.Sheet, o.Now, o.OnPage = im.results, im.options.Now, im.options.OnPage
-	results, err := o.begin(im.file)
+	o := OptionsOf(ledger.Batch{Options: im.origin.Options})
+	o.Sheet, o.Now, o.OnPage = f.results, im.options.Now, im.options.OnPage
+	results, err := o.begin(im.file.File)
 	if err != nil || results.recognize() != nil {
 		// The sheet of results cannot be read as filings, and it does not need to be.
 		return err
@@ -161,11 +156,11 @@ func (im *Import) refuseChangedResults(origin *ledger.Origin) error {
 		return err
 	}
 	return &sheet.FormatError{
-		File: im.file.Name(), Sheet: im.results,
+		File: im.file.Name(), Sheet: f.results,
 		Reason: text.CountOf(len(changed), "row was", "rows were") + " changed since the results were written: " +
 			text.FirstOf(changed, quotedRows),
-		Remedy: "Undo the changes, for only the sheet " + strconv.Quote(im.attention) + " is read. To order what the " +
-			"changed rows say now, " + im.options.remedyText(chooseSheet, im.results),
+		Remedy: "Undo the changes, for only the sheet " + strconv.Quote(f.attention) + " is read. To order what the " +
+			"changed rows say now, " + im.options.remedyText(chooseSheet, f.results),
 	}
 }
 

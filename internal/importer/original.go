@@ -33,7 +33,7 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 		return store.SaveOriginal(ctx, batch, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
-	if over := im.edits.of(im.sheet); over != nil {
+	if over := im.file.overlay(im.sheet); over != nil {
 		o.Added = len(over.added)
 		o.Width -= o.Added
 	}

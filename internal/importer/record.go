@@ -240,7 +240,7 @@ func (im *Import) identity() string {
 	if o.VisibleOnly {
 		parts = append(parts, "--visible-only")
 	}
-	option("--edits", im.edits.hash(o.EditSalt))
+	option("--edits", im.file.overlay(im.sheet).hash(o.EditSalt))
 	option("--excluded", hashExcluded(o.Excluded, im.sheet))
 	option("--again", o.Again)
 	if o.Run != nil {

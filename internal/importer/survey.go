@@ -113,9 +113,11 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		return nil, hideInError(err)
 	}
 	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideInError(im.recognize())}
-	all := im.readCandidates(s)
+	var all []candidate
+	s.Sheets, all = im.finder.survey()
 	if im.layout == nil {
-		if !im.guessHeader(all) {
+		c := im.finder.guess(all)
+		if im.sheet, im.layout, im.head = c.Name, c.layout, c.head; im.layout == nil {
 			s.Notes = im.Notes()
 			return s, nil
 		}
@@ -140,72 +142,6 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 	return s, nil
 }
 
-// readCandidates reads the first rows of every sheet.
-func (im *Import) readCandidates(s *Survey) (all []candidate) {
-	if im.headCells > maxHeadCells {
-		// s.Err has the reason.
-		return nil
-	}
-	im.headCells = 0
-	for _, info := range im.file.Sheets() {
-		c, err := im.readCandidate(info)
-		if err != nil && s.Err == nil {
-			s.Notes = append(s.Notes, hideInError(err).Error())
-		}
-		s.Sheets = append(s.Sheets, SheetSurvey{
-			Name:    info.Name,
-			Visible: info.Visible,
-			Filings: c.layout != nil,
-		})
-		all = append(all, c)
-	}
-	return all
-}
-
-// guessHeader chooses the likeliest sheet of filings and the likeliest header row. It returns false
-// if all rows are blank.
-func (im *Import) guessHeader(all []candidate) bool {
-	m := im.matcher
-	best := -1
-	rank := func(c *candidate) int {
-		switch {
-		case c.Name != "" && strings.EqualFold(c.Name, im.options.Sheet):
-			return 4
-		case c.layout != nil && c.Visible:
-			return 3
-		case c.Visible:
-			return 2
-		}
-		return 1
-	}
-	for i := range all {
-		if len(all[i].head) > 0 && (best < 0 || rank(&all[i]) > rank(&all[best])) {
-			best = i
-		}
-	}
-	if best < 0 {
-		return false
-	}
-	c := all[best]
-	im.sheet, im.layout, im.head = c.Name, c.layout, c.head
-	if im.layout != nil {
-		return true
-	}
-	at, ok := likelyHeader(c.head)
-	if m.headerRow > 0 {
-		at = slices.IndexFunc(c.head, func(r sheet.Row) bool { return r.Number == int(m.headerRow) })
-		ok = at >= 0
-	}
-	if !ok || m.headerRow == NoHeader {
-		im.layout = m.layoutWithoutHeader(c.head)
-		return true
-	}
-	im.layout = m.read(c.head[at].Cells, nil)
-	m.applyMap(im.layout, c.head)
-	im.layout.row, im.layout.rows = c.head[at].Number, len(c.head)-at-1
-	return true
-}
-
 // surveyHead returns the rows that may be the header.
 func (im *Import) surveyHead() (all []HeadRow) {
 	// most is the maximal number of cells.
@@ -227,7 +163,7 @@ func (im *Import) surveyHead() (all []HeadRow) {
 // countRows counts the rows below the header, up to a limit.
 func (im *Import) countRows() (n int) {
 	const most = 2000
-	r, err := im.headOf(im.sheet)
+	r, err := im.file.first(im.sheet)
 	if err == nil {
 		err = sheet.EachRow(r, func(row *sheet.Row) error {
 			if n += oneIf(row.Number > im.layout.row); n > most {
