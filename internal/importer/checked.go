@@ -59,9 +59,9 @@ type checked struct {
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	c := &checked{im: im, message: len(im.layout.headings), added: true}
-	if im.messageColumn >= 0 && im.rowColumn == im.messageColumn+1 {
+	if im.own.message >= 0 && im.own.row == im.own.message+1 {
 		// The column of an earlier check is overwritten.
-		c.message, c.added = im.layout.headings[im.messageColumn].index, false
+		c.message, c.added = im.own.message, false
 	}
 	widths := make([]float64, max(len(im.layout.headings), c.message+2))
 	for i, h := range im.layout.headings {
@@ -143,7 +143,7 @@ func (c *checked) insert(ours ...sheet.OutCell) {
 // batch.
 func (c *checked) origin() (ledger.Origin, error) {
 	im := c.im
-	if o := im.origin; o != nil && im.rowColumn >= 0 {
+	if o := im.own.origin; o != nil && im.own.row >= 0 {
 		return ledger.Origin{Batch: o.Batch, Sheet: c.name, Bought: o.Bought, Rows: o.Rows, Beside: c.beside}, nil
 	}
 	id, err := im.BatchID()
@@ -169,8 +169,8 @@ func (c *checked) write(r *Row) error {
 		c.cells = append(c.cells, sheet.OutCell{})
 	}
 	number := r.Number
-	if c.im.rowColumn >= 0 {
-		number = c.im.numberOf(r.Cells)
+	if c.im.own.row >= 0 {
+		number = c.im.own.numberOf(r.Cells)
 	}
 	var warnings []string
 	for i := range r.Problems {

@@ -100,7 +100,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 		excluded: o.Excluded,
 		size:     int64(len(content)),
 	}
-	d.options.Sheet, d.options.ours = o.Sheet, nil
+	d.options.Sheet = o.Sheet
 	if err := d.load(im); err != nil {
 		im.Close()
 		return nil, hideInError(err)
@@ -339,7 +339,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 	if len(d.refused) == 0 || r.Result != filing.Ready {
 		return
 	}
-	why := d.refused[d.im.numberOf(r.Cells)]
+	why := d.refused[d.im.own.numberOf(r.Cells)]
 	if why == "" || d.overlay != nil && len(d.overlay.rows[r.Number]) > 0 {
 		return
 	}

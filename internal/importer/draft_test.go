@@ -240,7 +240,7 @@ func TestDraftRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	d.im.rowColumn = 4 // in a results workbook it is the Row column; here the year stands for it
+	d.im.own.row = 4 // in a results workbook it is the Row column; here the year stands for it
 	const why = "the company is dissolved"
 	d.SetRefused(map[int]string{2026: why})
 	if r := d.Find(2); len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, why) || !r.Warned() {

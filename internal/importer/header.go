@@ -65,6 +65,8 @@ type heading struct {
 	byContent bool
 	// outside reports whether the cell is beside the table.
 	outside bool
+	// ours reports whether one of our workbooks added the column.
+	ours bool
 	wording
 }
 

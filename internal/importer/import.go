@@ -56,9 +56,6 @@ type Options struct {
 	OnPage bool
 	// Now decides which filing years are unlikely. Zero is the present.
 	Now time.Time
-
-	// ours are the columns that a results workbook added.
-	ours []int
 }
 
 // ScheduleRun describes how a run of a schedule reads its company list.
@@ -93,14 +90,8 @@ type Import struct {
 	detected bool
 	head     []sheet.Row
 
-	// origin is the origin of a results workbook. Nil for other files.
-	origin *ledger.Origin
-	// messageColumn and rowColumn are the headings that a results workbook added, or -1.
-	messageColumn, rowColumn int
-	// resultColumn and ordersColumn are columns of a results sheet, or -1.
-	resultColumn, ordersColumn int
-	// target is the destination of the columns. Nil until Record is called.
-	target *target
+	// own are the columns of our own workbooks.
+	own ownColumns
 
 	// comments are the comments on the cells of the sheet that is read, by row.
 	comments map[int][]sheet.Comment
@@ -172,8 +163,8 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Import{options: o, origin: ledger.OriginOf(properties)}
-	attention, results := resultsSheets(f, im.origin)
+	im := &Import{options: o, own: ownColumns{origin: ledger.OriginOf(properties)}}
+	attention, results := resultsSheets(f, im.own.origin)
 	if attention != "" {
 		// The header row was given for the file that this results workbook belongs to.
 		m.headerRow = 0
@@ -278,7 +269,7 @@ func (im *Import) recognize() error {
 }
 
 func (im *Import) recognizeColumns() error {
-	im.findResultColumns()
+	im.own.find(im.layout, im.sheet)
 	if h, found := im.layout.tooManyOfficers(); found {
 		return refused("the column %s is beyond the %d officers that fit in a row: form a company with more officers in "+
 			"the filing service's dashboard", h.name(im.layout.row), maxOfficers)

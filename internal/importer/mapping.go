@@ -144,7 +144,7 @@ func bind(l *layout, product filing.Product, o *Options) (*mapping, []string, er
 	for _, h := range resolved {
 		p.hiding = append(p.hiding, h.hiding())
 	}
-	p.findRemarkColumns(l, o)
+	p.findRemarkColumns(l)
 	notes := append(b.instead, p.notes(l, b.unused, b.ofNew)...)
 	if len(b.behind) > 0 {
 		notes = append(notes, "Read as part of the address before them: "+strings.Join(b.behind, ", ")+".")
@@ -322,11 +322,7 @@ func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
-		if h.text == "" || h.outside || h.column != none || resultColumns[h.folded] ||
-			slices.Contains(o.ours, h.index) {
-			continue
-		}
-		if h.strength == mapped {
+		if h.text == "" || h.outside || h.ours || h.column != none || h.strength == mapped || resultColumns[h.folded] {
 			continue
 		}
 		if near, ok := l.suggest(&h, rows); ok && h.strength != weak && len(notes) < maxNamed {

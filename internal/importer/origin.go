@@ -19,25 +19,36 @@ import (
 // rowHeader is the header of the row number. It follows the Message column.
 const rowHeader = "Row"
 
-// findResultColumns finds the columns that a results workbook added to the sheet.
-func (im *Import) findResultColumns() {
-	im.messageColumn, im.rowColumn, im.resultColumn, im.ordersColumn = -1, -1, -1, -1
+// ownColumns are the columns of a sheet that our workbooks added. They are -1 if the sheet lacks
+// them.
+type ownColumns struct {
+	// origin is nil for other files.
+	origin *ledger.Origin
+	// message and row are on the sheet with the rows that need attention, or on a checked sheet.
+	message, row int
+	// result and orders are on a sheet of results.
+	result, orders int
+}
+
+// find finds the columns and marks the first two in the layout.
+func (o *ownColumns) find(l *layout, name string) {
+	o.message, o.row, o.result, o.orders = -1, -1, -1, -1
 	free := func(header string, from int) int {
 		folded := filing.FoldName(header)
-		i := slices.IndexFunc(im.layout.headings[from:],
+		i := slices.IndexFunc(l.headings[from:],
 			func(h heading) bool { return h.column == none && h.folded == folded })
 		if i < 0 {
 			return -1
 		}
 		return from + i
 	}
-	if im.origin != nil && im.origin.Sheet == im.sheet {
+	if o.origin != nil && o.origin.Sheet == name {
 		for at := free(messageHeader, 0); at >= 0; at = free(messageHeader, at+1) {
-			im.messageColumn, im.rowColumn = at, free(rowHeader, at+1)
+			o.message, o.row = at, free(rowHeader, at+1)
 		}
-		for _, at := range []int{im.messageColumn, im.rowColumn} {
+		for _, at := range []int{o.message, o.row} {
 			if at >= 0 {
-				im.options.ours = append(im.options.ours, im.layout.headings[at].index)
+				l.headings[at].ours = true
 			}
 		}
 		return
@@ -48,58 +59,47 @@ func (im *Import) findResultColumns() {
 		return
 	}
 	if orders := free("Order IDs", result+1); orders >= 0 && free(messageHeader, result+1) >= 0 {
-		im.resultColumn, im.ordersColumn = im.layout.headings[result].index, im.layout.headings[orders].index
+		o.result, o.orders = result, orders
 	}
 }
 
-// isOurs reports whether a results workbook added the column.
-func (im *Import) isOurs(heading int) bool {
-	return heading >= 0 && (heading == im.messageColumn || heading == im.rowColumn)
+// trimmedAt returns the text of a cell without the spaces around it. It is empty without the cell.
+func trimmedAt(cells []sheet.Cell, at int) string {
+	if at < 0 || at >= len(cells) {
+		return ""
+	}
+	return strings.TrimSpace(cells[at].Text)
 }
 
-// numberOf returns the row's number in the batch of the results workbook, or 0 if the row was added
-// later.
-func (im *Import) numberOf(cells []sheet.Cell) int {
-	if im.rowColumn < 0 {
+// numberOf returns the row's number in the batch of the workbook, or 0 if the row was added later.
+func (o *ownColumns) numberOf(cells []sheet.Cell) int {
+	n, err := strconv.Atoi(trimmedAt(cells, o.row))
+	if err != nil {
 		return 0
 	}
-	at := im.layout.headings[im.rowColumn].index
-	if at >= len(cells) {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(cells[at].Text))
-	if err != nil || n < 1 {
-		return 0
-	}
-	return n
+	return max(n, 0)
 }
 
-// boughtRow returns the result and orders that a results sheet has for a row. is reports whether
-// the row was ordered, or may have been.
-func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
-	if im.origin != nil && im.rowColumn >= 0 {
-		n := im.numberOf(r.Cells)
-		i := slices.IndexFunc(im.origin.Bought, func(b ledger.BoughtRow) bool { return n != 0 && b.Number == n })
+// bought returns the result and orders that the workbook has for a row. is reports whether the row
+// was ordered, or may have been.
+func (o *ownColumns) bought(r *Row) (b ledger.BoughtRow, is bool) {
+	if o.origin != nil && o.row >= 0 {
+		n := o.numberOf(r.Cells)
+		i := slices.IndexFunc(o.origin.Bought, func(b ledger.BoughtRow) bool { return n != 0 && b.Number == n })
 		if i < 0 {
-			return ledger.BoughtRow{}, false
+			return b, false
 		}
-		return im.origin.Bought[i], true
+		return o.origin.Bought[i], true
 	}
-	if im.resultColumn < 0 {
-		return ledger.BoughtRow{}, false
+	if o.result < 0 {
+		return b, false
 	}
-	text := func(at int) string {
-		if at >= len(r.Cells) {
-			return ""
-		}
-		return strings.TrimSpace(r.Cells[at].Text)
-	}
-	b := ledger.BoughtRow{
+	b = ledger.BoughtRow{
 		Number: r.Number,
-		Result: filing.Result(strings.ToLower(text(im.resultColumn))),
-		Orders: text(im.ordersColumn),
+		Result: filing.Result(strings.ToLower(trimmedAt(r.Cells, o.result))),
+		Orders: trimmedAt(r.Cells, o.orders),
 	}
-	if im.changedSince(r) != "" {
+	if o.changedSince(r) != "" {
 		// The order counts for the item that was bought.
 		return b, false
 	}
@@ -110,17 +110,14 @@ func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	return b, b.Orders != ""
 }
 
-// changedSince returns the key of the item that a row of a results sheet bought, if the row now
+// changedSince returns the key of the item that the first order of a row was bought for, if the row
 // describes another item. It returns an empty key otherwise, and if the item is unknown.
-func (im *Import) changedSince(r *Row) filing.Key {
-	if im.origin == nil || im.ordersColumn < 0 || im.ordersColumn >= len(r.Cells) || r.Read == nil {
+func (o *ownColumns) changedSince(r *Row) filing.Key {
+	ids := ordersIn(trimmedAt(r.Cells, o.orders))
+	if o.origin == nil || r.Read == nil || len(ids) == 0 {
 		return ""
 	}
-	ids := ordersIn(r.Cells[im.ordersColumn].Text)
-	if len(ids) == 0 {
-		return ""
-	}
-	bought := im.origin.Orders[ids[0]]
+	bought := o.origin.Orders[ids[0]]
 	if now := r.Read.SheetKeys(); len(now) > 0 && now[0] == bought {
 		return ""
 	}
@@ -131,10 +128,10 @@ func (im *Import) changedSince(r *Row) filing.Key {
 // and the sheet of results was changed. The user would not notice that the changes are not read.
 func (im *Import) refuseChangedResults() error {
 	f := &im.finder
-	if im.options.Sheet != "" || f.results == "" || im.origin == nil || len(im.origin.Orders) == 0 {
+	if im.options.Sheet != "" || f.results == "" || im.own.origin == nil || len(im.own.origin.Orders) == 0 {
 		return nil
 	}
-	o := OptionsOf(ledger.Batch{Options: im.origin.Options})
+	o := OptionsOf(ledger.Batch{Options: im.own.origin.Options})
 	o.Sheet, o.Now, o.OnPage = f.results, im.options.Now, im.options.OnPage
 	results, err := o.begin(im.file.File)
 	if err != nil || results.recognize() != nil {
@@ -144,9 +141,9 @@ func (im *Import) refuseChangedResults() error {
 	var changed []string
 	err = results.readChunks(context.Background(), func(rows []Row) error {
 		for i := range rows {
-			if bought := results.changedSince(&rows[i]); bought != "" {
+			if bought := results.own.changedSince(&rows[i]); bought != "" {
 				changed = append(changed, fmt.Sprintf("row %d, whose order %s was bought for %q, says %q",
-					rows[i].Number, ordersIn(rows[i].Cells[results.ordersColumn].Text)[0], plainKey(bought),
+					rows[i].Number, ordersIn(rows[i].Cells[results.own.orders].Text)[0], plainKey(bought),
 					plainKey(rows[i].Read.SheetKeys()[0])))
 			}
 		}
@@ -167,46 +164,29 @@ func (im *Import) refuseChangedResults() error {
 // plainKey formats a key for people: "annual-report, comp_1, DE, 2027".
 func plainKey(k filing.Key) string { return strings.ReplaceAll(string(k), "|", ", ") }
 
-// purchaseLookup reads purchases from the ledger. *ledger.Ledger implements it.
-type purchaseLookup interface {
-	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
-	Batch(ctx context.Context, id string) (ledger.Batch, error)
-	Counts(ctx context.Context, batch string) (ledger.Counts, error)
-}
-
 // otherPurchases skips rows that were ordered through another ledger. This ledger does not have
 // those orders.
 type otherPurchases struct {
 	im *Import
-	// to is nil if the recorder cannot look up purchases.
-	to purchaseLookup
+	// past is nil if the recorder has none.
+	past past
 	// known reports whether this ledger has the batch of the workbook, or an order of that batch.
 	known   bool
 	rows    int
 	ordered []string
 }
 
-func (im *Import) newOtherPurchases(ctx context.Context, to Recorder) *otherPurchases {
-	e := &otherPurchases{im: im}
-	e.to, _ = to.(purchaseLookup)
-	if e.to == nil || im.origin == nil {
-		return e
-	}
-	original, err := e.to.Batch(ctx, im.origin.Batch)
-	e.known = err == nil && original.ID == im.origin.Batch
-	return e
-}
-
 // skipBought skips such rows before they are recorded.
 func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
-	if e.to == nil || e.im.options.Again != "" ||
-		e.im.resultColumn < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
+	own := &e.im.own
+	if e.past == nil || e.im.options.Again != "" ||
+		own.result < 0 && (own.origin == nil || len(own.origin.Bought) == 0) {
 		return nil
 	}
 	var orders []string
 	all := make(map[int]ledger.BoughtRow)
 	for i := range rows {
-		if b, is := e.im.boughtRow(&rows[i]); is && rows[i].Result == filing.Ready {
+		if b, is := own.bought(&rows[i]); is && rows[i].Result == filing.Ready {
 			all[i] = b
 			orders = append(orders, ordersIn(b.Orders)...)
 		}
@@ -214,7 +194,7 @@ func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 	if len(all) == 0 {
 		return nil
 	}
-	known, err := e.to.KnownOrders(ctx, orders)
+	known, err := e.past.KnownOrders(ctx, orders)
 	if err != nil {
 		return err
 	}
@@ -267,104 +247,4 @@ func ordersIn(text string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// target maps the columns of the sheet to the columns of the batch. It leaves out the columns that
-// a results workbook added. For corrections, it has the order of the corrected batch.
-type target struct {
-	columns []string
-	fields  []string
-	// at has the position of each column of the sheet, or -1 for a column that is left out.
-	at []int
-}
-
-// targetFor finds the position of each column. original is the corrected batch, or nil.
-func (im *Import) targetFor(original *ledger.Batch) *target {
-	headers, fields := im.Columns(), im.fields()
-	t := &target{at: make([]int, len(headers))}
-	if original != nil {
-		t.columns, t.fields = slices.Clone(original.Columns), slices.Clone(original.Fields)
-		for len(t.fields) < len(t.columns) {
-			t.fields = append(t.fields, "")
-		}
-	}
-	own := len(t.columns)
-	taken := make([]bool, own)
-	for i, h := range im.layout.headings {
-		at := h.index
-		if at >= len(headers) {
-			continue
-		}
-		if im.isOurs(i) {
-			t.at[at] = -1
-			continue
-		}
-		j := -1
-		for k, c := range t.columns[:own] {
-			if !taken[k] && foldHeader(c) == foldHeader(headers[at]) {
-				j = k
-				break
-			}
-		}
-		if j >= 0 {
-			taken[j] = true
-			if t.fields[j] == "" {
-				t.fields[j] = fields[at]
-			}
-		} else {
-			j = len(t.columns)
-			t.columns, t.fields = append(t.columns, headers[at]), append(t.fields, fields[at])
-		}
-		t.at[at] = j
-	}
-	return t
-}
-
-// cells returns a row's cells in the columns of the batch.
-func (t *target) cells(in []sheet.Cell) []sheet.Cell {
-	out := make([]sheet.Cell, len(t.columns))
-	for i, c := range in {
-		switch {
-		// The cell is after the headers.
-		case i >= len(t.at):
-			out = append(out, c)
-		case t.at[i] >= 0:
-			out[t.at[i]] = c
-		}
-	}
-	for len(out) > 0 && out[len(out)-1].Kind == sheet.Blank {
-		out = out[:len(out)-1]
-	}
-	return out
-}
-
-// column returns the position of a column in the batch, or -1 if it is left out.
-func (t *target) column(i int) int {
-	if i < 0 || i >= len(t.at) {
-		return i
-	}
-	return t.at[i]
-}
-
-// findOriginal returns the batch whose rows the sheet corrects, or nil if this ledger has no such
-// batch.
-func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
-	k, ok := to.(purchaseLookup)
-	if !ok || im.origin == nil || im.rowColumn < 0 || im.options.Run != nil {
-		return nil, nil
-	}
-	b, err := k.Batch(ctx, im.origin.Batch)
-	if err != nil || b.ID != im.origin.Batch || b.ID == own.ID || b.Product != own.Product || b.Again != own.Again {
-		// The batch belongs to another ledger or has another product.
-		return nil, nil
-	}
-	if b.Open || b.Prepared {
-		return &b, nil
-	}
-	counts, err := k.Counts(ctx, b.ID)
-	if err != nil || im.origin.Rows == 0 || counts.Total() != im.origin.Rows {
-		// The batch was not recorded completely.
-		return nil, err
-	}
-	return &b, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -17,27 +16,22 @@ import (
 // batch, without Social Security numbers. Those are erased when an order is placed, and the content
 // of an upload is deleted together with them. For a CSV, Record stores only the delimiter.
 
-// originalStore stores the spreadsheet of a batch. *ledger.Ledger implements it.
-type originalStore interface {
-	SaveOriginal(ctx context.Context, batch string, o ledger.Original, content io.Reader) error
-}
-
 // saveOriginal stores the spreadsheet with the batch, unless it is too large or in a form that
 // cannot be copied. The results of such a file are a table.
-func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) error {
-	store, ok := to.(originalStore)
-	if !ok || im.options.Run != nil {
+func (r *recording) saveOriginal(ctx context.Context) error {
+	im := r.im
+	if r.past == nil {
 		return nil
 	}
 	if delimiter := im.file.Delimiter(); delimiter != 0 {
-		return store.SaveOriginal(ctx, batch, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
+		return r.past.SaveOriginal(ctx, r.batch.ID, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
 	if over := im.file.overlay(im.sheet); over != nil {
 		o.Added = len(over.added)
 		o.Width -= o.Added
 	}
-	moved := im.target.at[:min(o.Width, len(im.target.at))]
+	moved := r.target.at[:o.Width]
 	for i, at := range moved {
 		if at != i {
 			o.At = moved
@@ -51,7 +45,7 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 	if err != nil {
 		return fmt.Errorf("copy the spreadsheet: %w", err)
 	}
-	return store.SaveOriginal(ctx, batch, o, bytes.NewReader(content))
+	return r.past.SaveOriginal(ctx, r.batch.ID, o, bytes.NewReader(content))
 }
 
 // copyMasked copies the workbook without Social Security numbers.
@@ -77,7 +71,7 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 		},
 	}
 	// The sheets of a results workbook are written again.
-	if im.origin != nil {
+	if im.own.origin != nil {
 		mask.Drop = func(name string) bool {
 			return name != im.sheet && (name == attentionSheet || name == summarySheet || name == sheet.PropertiesSheet)
 		}

@@ -23,72 +23,112 @@ type Recorder interface {
 	AddRows(ctx context.Context, batch string, rows []ledger.Row) error
 }
 
+// past is the part of a recorder that knows earlier batches and stores spreadsheets.
+// *ledger.Ledger implements it. The runs of a schedule do not need it.
+type past interface {
+	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
+	Batch(ctx context.Context, id string) (ledger.Batch, error)
+	Counts(ctx context.Context, batch string) (ledger.Counts, error)
+	SaveOriginal(ctx context.Context, batch string, o ledger.Original, content io.Reader) error
+}
+
+// recording stores the rows of an Import as a batch.
+type recording struct {
+	im    *Import
+	to    Recorder
+	past  past
+	batch ledger.Batch
+	// original is the batch whose rows the sheet corrects, or nil.
+	original *ledger.Batch
+	target   *target
+	other    otherPurchases
+}
+
 // Record stores the rows in the ledger as one batch. No row is sent before the caller opens the
 // batch. The same file with the same options is the same batch. If the batch exists, created is
 // false. by is the person or process that asks.
 func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string, created bool, err error) {
-	batch, err := im.batch()
-	if err != nil {
+	r := recording{im: im, to: to}
+	if im.options.Run == nil {
+		r.past, _ = to.(past)
+	}
+	if r.batch, err = im.batch(); err != nil {
 		return "", false, err
 	}
-	batch.CreatedBy = by
-	original, err := im.findOriginal(ctx, to, &batch)
-	if err != nil {
+	if err := r.findOriginal(ctx); err != nil {
 		return "", false, err
 	}
-	im.target = im.targetFor(original)
-	batch.Columns, batch.Fields = im.target.columns, im.target.fields
-	if original != nil {
-		batch.Corrects = original.ID
-	}
-	other := im.newOtherPurchases(ctx, to)
-	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
-		return batch.ID, false, err
-	}
-	add := func(rows []ledger.Row) error { return to.AddRows(ctx, batch.ID, rows) }
-	prepare := func(rows []Row) error {
-		if original != nil {
-			return nil
-		}
-		return other.skipBought(ctx, rows)
+	r.target = targetFor(im.layout.headings, r.batch.Fields, r.original)
+	r.batch.CreatedBy, r.batch.Columns, r.batch.Fields = by, r.target.columns, r.target.fields
+	if created, err = to.CreateBatch(ctx, r.batch); err != nil || !created {
+		return r.batch.ID, false, err
 	}
 	if im.options.Run == nil {
-		err = im.addInOrder(ctx, prepare, add)
+		err = r.addInOrder(ctx)
 	} else {
-		err = im.addByPriority(ctx, prepare, add)
+		err = r.addByPriority(ctx)
 	}
-	other.note()
-	if err == nil && original == nil {
-		err = im.saveOriginal(ctx, to, batch.ID)
+	r.other.note()
+	if err == nil && r.original == nil {
+		err = r.saveOriginal(ctx)
 	}
-	return batch.ID, err == nil, err
+	return r.batch.ID, err == nil, err
+}
+
+// findOriginal finds the batch whose rows the sheet corrects, if this ledger has it.
+func (r *recording) findOriginal(ctx context.Context) error {
+	own := &r.im.own
+	r.other = otherPurchases{im: r.im, past: r.past}
+	if r.past == nil || own.origin == nil {
+		return nil
+	}
+	b, err := r.past.Batch(ctx, own.origin.Batch)
+	r.other.known = err == nil && b.ID == own.origin.Batch
+	if !r.other.known || own.row < 0 || b.ID == r.batch.ID || b.Product != r.batch.Product || b.Again != r.batch.Again {
+		// The batch belongs to another ledger or has another product.
+		return nil
+	}
+	if !b.Open && !b.Prepared {
+		counts, err := r.past.Counts(ctx, b.ID)
+		if err != nil || own.origin.Rows == 0 || counts.Total() != own.origin.Rows {
+			// The batch was not recorded completely.
+			return err
+		}
+	}
+	r.original, r.batch.Corrects = &b, b.ID
+	return nil
+}
+
+// skipBought skips the rows that were ordered through another ledger, unless they are corrections.
+func (r *recording) skipBought(ctx context.Context, rows []Row) error {
+	if r.original != nil {
+		return nil
+	}
+	return r.other.skipBought(ctx, rows)
 }
 
 // addInOrder adds the rows in the order of the sheet while the sheet is read.
-func (im *Import) addInOrder(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
+func (r *recording) addInOrder(ctx context.Context) error {
 	var out []ledger.Row
-	return im.eachChunk(ctx, func(rows []Row) error {
-		if err := prepare(rows); err != nil || len(rows) == 0 {
+	return r.im.eachChunk(ctx, func(rows []Row) error {
+		if err := r.skipBought(ctx, rows); err != nil || len(rows) == 0 {
 			return err
 		}
 		out = out[:0]
 		for i := range rows {
-			out = append(out, im.ledgerRow(&rows[i]))
+			out = append(out, r.row(&rows[i]))
 		}
-		return add(out)
+		return r.to.AddRows(ctx, r.batch.ID, out)
 	})
 }
 
 // addByPriority reads all rows of a schedule's run and adds them by due date. They are sent in this
 // order.
-func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
+func (r *recording) addByPriority(ctx context.Context) error {
 	var out []ledger.Row
-	err := im.eachChunk(ctx, func(rows []Row) error {
-		if err := prepare(rows); err != nil {
-			return err
-		}
+	err := r.im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
-			row := im.ledgerRow(&rows[i])
+			row := r.row(&rows[i])
 			if err := cloneRow(&row); err != nil {
 				return err
 			}
@@ -101,7 +141,7 @@ func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, 
 	}
 	slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
 	for part := range slices.Chunk(out, scheduleChunk) {
-		if err := add(part); err != nil {
+		if err := r.to.AddRows(ctx, r.batch.ID, part); err != nil {
 			return err
 		}
 	}
@@ -131,25 +171,25 @@ func cloneRow(row *ledger.Row) error {
 // scheduleChunk is how many rows of a schedule's run are added at once.
 const scheduleChunk = 1000
 
-// ledgerRow returns the row in the form of the ledger.
-func (im *Import) ledgerRow(r *Row) ledger.Row {
+// row returns a row in the form of the ledger.
+func (r *recording) row(of *Row) ledger.Row {
 	row := ledger.Row{
-		Number:   r.Number,
-		Corrects: im.numberOf(r.Cells),
-		Repeats:  r.repeats,
-		Cells:    sheet.EncodeCells(im.target.cells(im.mapping.masked(r.Cells))),
-		Request:  r.Request,
-		Result:   r.Result,
-		Message:  r.Message,
-		Priority: r.Priority,
+		Number:   of.Number,
+		Corrects: r.im.own.numberOf(of.Cells),
+		Repeats:  of.repeats,
+		Cells:    sheet.EncodeCells(r.target.cells(r.im.mapping.masked(of.Cells))),
+		Request:  of.Request,
+		Result:   of.Result,
+		Message:  of.Message,
+		Priority: of.Priority,
 	}
-	if r.repeats != 0 {
+	if of.repeats != 0 {
 		// The repeated row has another number in the results workbook.
-		row.Message += " of " + im.file.Name()
+		row.Message += " of " + r.im.file.Name()
 	}
-	for _, p := range r.Problems {
+	for _, p := range of.Problems {
 		fault := ledger.Fault{
-			Column:  im.target.column(p.ColumnIndex),
+			Column:  r.target.column(p.ColumnIndex),
 			Rule:    p.Rule,
 			Message: p.Message,
 			Warning: p.Severity == Warning,
@@ -161,6 +201,76 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		row.Faults = append(row.Faults, fault)
 	}
 	return row
+}
+
+// target maps the columns of the sheet to the columns of the batch. It leaves out the columns that
+// a results workbook added. For corrections, it has the order of the corrected batch.
+type target struct {
+	columns []string
+	fields  []string
+	// at has the position of each column of the sheet, or -1 for a column that is left out.
+	at []int
+}
+
+// targetFor finds the position of each column. original is the corrected batch, or nil.
+func targetFor(headings []heading, fields []string, original *ledger.Batch) *target {
+	t := &target{at: make([]int, len(headings))}
+	if original != nil {
+		t.columns, t.fields = slices.Clone(original.Columns), slices.Clone(original.Fields)
+		for len(t.fields) < len(t.columns) {
+			t.fields = append(t.fields, "")
+		}
+	}
+	own := len(t.columns)
+	taken := make([]bool, own)
+	for i, h := range headings {
+		if h.ours {
+			t.at[i] = -1
+			continue
+		}
+		j := -1
+		for k, c := range t.columns[:own] {
+			if !taken[k] && foldHeader(c) == foldHeader(h.text) {
+				j = k
+				break
+			}
+		}
+		if j >= 0 {
+			taken[j] = true
+			t.fields[j] = cmp.Or(t.fields[j], fields[i])
+		} else {
+			j = len(t.columns)
+			t.columns, t.fields = append(t.columns, h.text), append(t.fields, fields[i])
+		}
+		t.at[i] = j
+	}
+	return t
+}
+
+// cells returns a row's cells in the columns of the batch.
+func (t *target) cells(in []sheet.Cell) []sheet.Cell {
+	out := make([]sheet.Cell, len(t.columns))
+	for i, c := range in {
+		switch {
+		// The cell is after the headers.
+		case i >= len(t.at):
+			out = append(out, c)
+		case t.at[i] >= 0:
+			out[t.at[i]] = c
+		}
+	}
+	for len(out) > 0 && out[len(out)-1].Kind == sheet.Blank {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// column returns the position of a column in the batch, or -1 if it is left out.
+func (t *target) column(i int) int {
+	if i < 0 || i >= len(t.at) {
+		return i
+	}
+	return t.at[i]
 }
 
 // BatchID returns the batch's ID. It depends on the file's content and the options, but not on the

@@ -382,7 +382,7 @@ type remarkColumn struct {
 
 // findRemarkColumns finds the column of the names and the columns that are not part of the order
 // but may speak against it.
-func (p *mapping) findRemarkColumns(l *layout, o *Options) {
+func (p *mapping) findRemarkColumns(l *layout) {
 	ours := isResultsHeader(l.headers())
 	for i := range l.headings {
 		h := &l.headings[i]
@@ -391,7 +391,7 @@ func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 		switch {
 		case at == int(legalName):
 			p.remarkColumns = append(p.remarkColumns, remarkColumn{nameRemark, *p.bindings[at]})
-		case at >= 0, h.outside, ours && resultColumns[h.folded], slices.Contains(o.ours, h.index),
+		case at >= 0, h.outside, h.ours, ours && resultColumns[h.folded],
 			slices.Contains(p.secret, h.index):
 		default:
 			b := cellAt(h.index, h.text)
@@ -411,7 +411,7 @@ func (im *Import) readComments() error {
 	all, err := im.file.Comments(im.sheet)
 	for row, comments := range all {
 		all[row] = slices.DeleteFunc(comments,
-			func(c sheet.Comment) bool { return im.origin != nil && strings.TrimSpace(c.Author) == "" })
+			func(c sheet.Comment) bool { return im.own.origin != nil && strings.TrimSpace(c.Author) == "" })
 	}
 	im.comments = all
 	return err
@@ -455,11 +455,12 @@ func (c *remarkReader) hearRemarks() {
 
 // hearBeside judges the remarks that were beside the row in the workbook that it corrects.
 func (c *remarkReader) hearBeside() {
-	if c.im.origin == nil || len(c.im.origin.Beside) == 0 {
+	own := &c.im.own
+	if own.origin == nil {
 		return
 	}
-	number := c.im.numberOf(c.row.Cells)
-	for _, r := range c.im.origin.Beside {
+	number := own.numberOf(c.row.Cells)
+	for _, r := range own.origin.Beside {
 		of, said, _ := strings.Cut(r.Text, "=")
 		// known reports whether the heading is still in the sheet.
 		known := func(p Problem) bool { return p.beside == r.Text }

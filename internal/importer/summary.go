@@ -87,7 +87,7 @@ func (l *layout) noProduct(o *Options) error {
 		switch {
 		case h.column != none:
 			known = append(known, h)
-		case h.text != "" && !resultColumns[h.folded] && !slices.Contains(o.ours, h.index):
+		case h.text != "" && !h.ours && !resultColumns[h.folded]:
 			unknown = append(unknown, h.name(l.row))
 		}
 	}

@@ -136,21 +136,21 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 			return nil, err
 		}
 	}
-	s.Head = im.surveyHead()
-	s.Columns = im.surveyColumns()
+	s.Head = headRowsOf(im.head)
+	s.Columns = im.newSurveyor().columns()
 	s.Notes = im.Notes()
 	return s, nil
 }
 
-// surveyHead returns the rows that may be the header.
-func (im *Import) surveyHead() (all []HeadRow) {
+// headRowsOf returns the rows that may be the header.
+func headRowsOf(head []sheet.Row) (all []HeadRow) {
 	// most is the maximal number of cells.
 	const most = 8
-	for i := range im.head[:min(len(im.head), headRows)] {
-		row := HeadRow{Number: im.head[i].Number}
-		for _, c := range im.head[i].Cells {
+	for i := range head[:min(len(head), headRows)] {
+		row := HeadRow{Number: head[i].Number}
+		for _, c := range head[i].Cells {
 			if c.Kind != sheet.Blank && len(row.Texts) < most {
-				row.Texts = append(row.Texts, im.sample(&heading{wording: wording{none, unknown}}, c.Text, true))
+				row.Texts = append(row.Texts, shorten(filing.HideSSNs(c.Text)))
 			}
 		}
 		if row.Number <= headRows && row.Texts != nil {
@@ -253,32 +253,50 @@ func (im *Import) shape() (string, error) {
 	return hex.EncodeToString(whole.Sum(nil))[:16], nil
 }
 
-// surveyColumns describes the meaning of each column.
-func (im *Import) surveyColumns() (all []ColumnSurvey) {
-	resolved, claims := im.layout.claims()
-	secrets := slices.ContainsFunc(resolved, func(h heading) bool { return h.isSecret() })
-	width := len(resolved)
-	for i := range im.head {
-		if im.head[i].Number > im.layout.row {
-			width = max(width, len(im.head[i].Cells))
+// surveyor describes the columns of a sheet.
+type surveyor struct {
+	layout *layout
+	head   []sheet.Row
+	// product is empty and mapping is nil if they are not known.
+	product  filing.Product
+	mapping  *mapping
+	resolved []heading
+	claims   map[columnID][]heading
+	// hasSecrets reports whether the sheet has Social Security numbers.
+	hasSecrets bool
+}
+
+func (im *Import) newSurveyor() *surveyor {
+	s := &surveyor{layout: im.layout, head: im.head, product: im.product, mapping: im.mapping}
+	s.resolved, s.claims = im.layout.claims()
+	s.hasSecrets = slices.ContainsFunc(s.resolved, func(h heading) bool { return h.isSecret() })
+	return s
+}
+
+// columns describes the meaning of each column.
+func (s *surveyor) columns() (all []ColumnSurvey) {
+	width := len(s.resolved)
+	for i := range s.head {
+		if s.head[i].Number > s.layout.row {
+			width = max(width, len(s.head[i].Cells))
 		}
 	}
 	for i := range width {
 		h := heading{index: i, wording: wording{none, unknown}}
-		if i < len(resolved) {
-			h = resolved[i]
+		if i < len(s.resolved) {
+			h = s.resolved[i]
 		}
 		c := ColumnSurvey{
 			Index:  i,
 			Letter: sheet.ColumnName(i),
 			Header: h.text,
-			Map:    im.layout.mapName(&h),
+			Map:    s.layout.mapName(&h),
 			Secret: h.isSecret(),
 		}
-		if im.layout.row == 0 {
+		if s.layout.row == 0 {
 			c.Header = ""
 		}
-		c.Samples = im.samples(&h, secrets)
+		c.Samples = s.samples(&h)
 		if c.Header == "" && c.Samples == nil {
 			continue
 		}
@@ -286,10 +304,10 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 			c.How = ByContent
 		}
 		if h.column == none {
-			im.describeUnused(&c, &h)
-			im.suggestByValues(&c, &h, claims)
+			s.describeUnused(&c, &h)
+			s.suggestByValues(&c, &h)
 		} else {
-			im.describeUsed(&c, &h, claims)
+			s.describeUsed(&c, &h)
 		}
 		all = append(all, c)
 	}
@@ -325,7 +343,7 @@ func isDate(s string) bool {
 // suggestByValues suggests a column of ours if all values of an unused column fit it and no other
 // column is read as it. The values count more than a header that is only close to the header of
 // another column.
-func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
+func (s *surveyor) suggestByValues(c *ColumnSurvey, h *heading) {
 	if h.strength == mapped || c.Secret || resultColumns[h.folded] {
 		return
 	}
@@ -334,8 +352,8 @@ func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[column
 		begins := func(begin string) bool {
 			return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, begin) })
 		}
-		if claims[t.column] == nil && (t.words == nil || slices.ContainsFunc(t.words, begins)) &&
-			im.layout.all(t.is, h.index, im.head) {
+		if s.claims[t.column] == nil && (t.words == nil || slices.ContainsFunc(t.words, begins)) &&
+			s.layout.all(t.is, h.index, s.head) {
 			c.Suggest = columns[t.column].header
 			if h.strength == weak {
 				c.Note = "not known"
@@ -351,8 +369,8 @@ func (h *heading) isSecret() bool {
 }
 
 // describeUnused sets the reason why a column is not used.
-func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
-	switch near, ok := im.layout.suggest(h, im.head); {
+func (s *surveyor) describeUnused(c *ColumnSurvey, h *heading) {
+	switch near, ok := s.layout.suggest(h, s.head); {
 	case h.strength == mapped:
 		c.Note = "left out by hand"
 	case h.outside:
@@ -361,7 +379,7 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 		c.Note = "it has no header"
 	case h.strength == weak:
 		c.Note = "another column is a closer match"
-	case im.layout.isJurisdiction(h, im.head) && (im.mapping == nil || im.mapping.binding(filingState) == nil):
+	case s.layout.isJurisdiction(h, s.head) && (s.mapping == nil || s.mapping.binding(filingState) == nil):
 		c.Note = "the state of each filing, or that in which the company was formed"
 		c.Suggest = columns[filingState].header
 	case resultColumns[h.folded]:
@@ -374,42 +392,42 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 }
 
 // describeUsed sets the meaning of a known column, or the reason why it is not used.
-func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
+func (s *surveyor) describeUsed(c *ColumnSurvey, h *heading) {
 	column := &columns[h.column]
-	winner, rivals := strongest(claims[h.column])
-	used := im.product == "" || column.has(im.product)
-	if im.mapping != nil {
-		used = im.mapping.binding(h.column) != nil
+	winner, rivals := strongest(s.claims[h.column])
+	used := s.product == "" || column.has(s.product)
+	if s.mapping != nil {
+		used = s.mapping.binding(h.column) != nil
 	}
 	c.Column = column.header
 	switch {
 	case !used:
-		c.Column, c.Note = "", fmt.Sprintf("%s is not used for %s", column.header, article(im.product))
+		c.Column, c.Note = "", fmt.Sprintf("%s is not used for %s", column.header, article(s.product))
 	case winner.index != h.index && h.strength < winner.strength:
-		c.Column, c.Note = "", fmt.Sprintf("%s is a closer match for %s", winner.name(im.layout.row),
+		c.Column, c.Note = "", fmt.Sprintf("%s is a closer match for %s", winner.name(s.layout.row),
 			column.header)
-	case len(rivals) > 0 && (im.mapping == nil || im.mapping.binding(h.column).index != h.index):
+	case len(rivals) > 0 && (s.mapping == nil || s.mapping.binding(h.column).index != h.index):
 		other := winner
 		if winner.index == h.index {
 			other = rivals[0]
 		}
-		c.Column, c.Note = "", fmt.Sprintf("%s also matches %s", other.name(im.layout.row), column.header)
-	case im.mapping != nil && im.product != filing.Formation &&
-		(column.part == ofCompany && im.mapping.partOf(column) == ofCompany || column.part == ofOfficers) &&
-		im.mapping.binding(companyID) != nil:
+		c.Column, c.Note = "", fmt.Sprintf("%s also matches %s", other.name(s.layout.row), column.header)
+	case s.mapping != nil && s.product != filing.Formation &&
+		(column.part == ofCompany && s.mapping.partOf(column) == ofCompany || column.part == ofOfficers) &&
+		s.mapping.binding(companyID) != nil:
 		c.Note = "used only for rows without a Company ID, whose companies are created"
 	}
 }
 
 // samples returns some values of a column.
-func (im *Import) samples(h *heading, secrets bool) (all []string) {
+func (s *surveyor) samples(h *heading) (all []string) {
 	const most = 3
-	for text := range im.layout.values(h.index, im.head) {
+	for text := range s.layout.values(h.index, s.head) {
 		// The cell is a formula without a result.
 		if text == "" {
 			continue
 		}
-		if shown := im.sample(h, text, secrets); !slices.Contains(all, shown) {
+		if shown := s.sample(h, text); !slices.Contains(all, shown) {
 			all = append(all, shown)
 		}
 		if len(all) == most {
@@ -421,12 +439,12 @@ func (im *Import) samples(h *heading, secrets bool) (all []string) {
 
 // sample returns a value in a form that may be shown. Nine digits may be a Social Security number
 // if the column is unknown or the sheet has Social Security numbers.
-func (im *Import) sample(h *heading, text string, secrets bool) string {
+func (s *surveyor) sample(h *heading, text string) string {
 	if h.isSecret() {
 		return filing.MaskSSN(text)
 	}
 	stray := len(text) == 9 && isDigits(text) &&
-		(h.column != none && secrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
+		(h.column != none && s.hasSecrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
 	if stray {
 		return filing.MaskSSN(text)
 	}
