@@ -17,7 +17,6 @@ import (
 type balanceOptions struct {
 	last, days int
 	forecast   bool
-	output     string
 }
 
 func newBalanceCommand(g *global) *cobra.Command {
@@ -30,12 +29,12 @@ available = deposits + adjustments - charged - reserved. The filing service does
 report its balance, so the recorded balance is as right as the recorded deposits.
 
 Each line has its sign and the balance after it. An order has one line, whose amount
-is what was charged or is reserved. -o writes all lines to a file.
+is what was charged or is reserved. The page downloads all lines as a file.
 
 --forecast shows what the runs of the schedules will cost in the next days, and how much
 to have available by when. Queued rows are needed first. Rows that cannot be filed yet
 are left out.`,
-		Example: "  importer balance\n  importer balance -o entries.xlsx\n  importer balance --forecast --days 120",
+		Example: "  importer balance\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !o.forecast && c.Flags().Changed("days") {
@@ -51,8 +50,7 @@ are left out.`,
 	c.Flags().IntVar(&o.last, "last", 20, "how many lines to print, newest first; 0 for all")
 	c.Flags().BoolVar(&o.forecast, "forecast", false, "show what the schedules will cost, and when")
 	c.Flags().IntVar(&o.days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
-	c.Flags().StringVarP(&o.output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
-	c.MarkFlagsMutuallyExclusive("forecast", "last", "output")
+	c.MarkFlagsMutuallyExclusive("forecast", "last")
 	return c
 }
 
@@ -68,20 +66,7 @@ func runBalance(ctx context.Context, o balanceOptions, t *terminal, l openLedger
 	if err := l.Audit(ctx); err != nil {
 		return err
 	}
-	if o.output == "" {
-		return printBalance(ctx, t, l.Ledger, o.last)
-	}
-	zone, err := schedule.FirmZone(ctx, l.Ledger)
-	if err != nil {
-		return err
-	}
-	err = writeOurs(ctx, l.Ledger, o.output, func(path string) error {
-		return report.WriteEntries(ctx, l.Ledger, path, ledger.LineQuery{}, zone)
-	})
-	if err == nil {
-		t.print("%s", o.output)
-	}
-	return err
+	return printBalance(ctx, t, l.Ledger, o.last)
 }
 
 func printBalance(ctx context.Context, t *terminal, l *ledger.Ledger, last int) error {

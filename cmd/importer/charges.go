@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -20,23 +18,26 @@ type chargesOptions struct{ month, client, output string }
 func newChargesCommand(g *global) *cobra.Command {
 	var o chargesOptions
 	c := &cobra.Command{
-		Use:   "charges",
-		Short: "List what was charged, by month, client, and matter",
-		Long: `charges lists every order that was charged, by month, client, and matter, with its
-service fee, its state fee, its total, and whether the total is known or estimated. Both
-fees are blank if they are not known apart. Uncertain orders that were charged are
-listed, too. The totals add up to the charges of importer balance.
+		Use:   "charges -o FILE",
+		Short: "Write what was charged to a file, by month, client, and matter",
+		Long: `charges writes a file with every order that was charged, by month, client, and matter, with
+its service fee, its state fee, its total, and whether the total is known or estimated.
+Both fees are blank if they are not known apart. Uncertain orders that were charged are
+included. The totals add up to the charges of importer balance.
 
 The columns Client, Matter, Bill To, and Reference of a spreadsheet are never sent to
 the filing service. Months are those of the firm's time zone, by the day of the charge.
 An adjusted charge corrects an earlier one, such as an order that was not placed after
 all.`,
-		Example: "  importer charges --month 2026-03\n  importer charges --month 2026-03 --client \"Harbor Light\" " +
-			"-o march.xlsx",
+		Example: `  importer charges --month 2026-03 -o march.xlsx
+  importer charges --month 2026-03 --client "Harbor Light" -o march.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := time.Parse("2006-01", o.month); o.month != "" && err != nil {
 				return usage("--month: write a month like 2026-03")
+			}
+			if o.output == "" {
+				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
 			return withLedgerToList(c.Context(), g, "Nothing was charged",
 				func(l openLedger) error { return runCharges(c.Context(), o, g.terminal, l.Ledger) })
@@ -44,7 +45,7 @@ all.`,
 	}
 	c.Flags().StringVar(&o.month, "month", "", "only this month, such as 2026-03")
 	c.Flags().StringVar(&o.client, "client", "", "only this client")
-	c.Flags().StringVarP(&o.output, "output", "o", "", "the file to write: .xlsx or .csv (default: print a table)")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "the file to write: .xlsx or .csv")
 	return c
 }
 
@@ -61,34 +62,22 @@ func runCharges(ctx context.Context, o chargesOptions, t *terminal, l *ledger.Le
 	charges := report.ChargesOf(client, all)
 	switch {
 	case len(charges) == 0 && len(all) > 0:
-		return usage("--client: nothing was charged for %q. To list the clients: importer charges", client)
+		return usage("--client: nothing was charged for %q. To list the clients, leave out --client", client)
 	case len(charges) == 0:
 		t.say("Nothing was charged.")
 		return nil
 	}
+	file := outputFile{asked: o.output, kinds: resultsEndings, ours: oursIn(ctx, l)}
+	if err := file.check(); err != nil {
+		return err
+	}
+	if _, _, err := file.choose(); err != nil {
+		return err
+	}
+	if err := report.WriteCharges(o.output, charges, zone); err != nil {
+		return err
+	}
 	_, total := report.GroupCharges(charges)
-	if o.output != "" {
-		write := func(path string) error { return report.WriteCharges(path, charges, zone) }
-		if err := writeOurs(ctx, l, o.output, write); err != nil {
-			return err
-		}
-		t.print("%s, %s: %s", count(total.Orders, "order"), total.Cost, o.output)
-		return nil
-	}
-	table := newTable(t.out)
-	fmt.Fprintf(table, "MONTH\tCLIENT\tMATTER\tCOMPANY\tORDER\t%12s\t%12s\t%12s\tCERTAINTY\n", "SERVICE FEE",
-		"STATE FEE", "TOTAL")
-	for i := range charges {
-		c := &charges[i]
-		service, state := "-", "-"
-		if s, fee, ok := c.Fees(); ok {
-			service, state = s.Dollars(), fee.Dollars()
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%12s\t%12s\t%12s\t%s\n", c.Month, legible(cmp.Or(c.Client, "-")),
-			legible(cmp.Or(c.Matter, "-")), legible(c.Company), report.ChargeTitle(c), service, state,
-			c.Cost.Amount.Dollars(), c.Cost.Certainty)
-	}
-	fmt.Fprintf(table, "\t\t\t\t%s\t%12s\t%12s\t%12s\t%s\n", count(total.Orders, "order"), total.Service.Dollars(),
-		total.State.Dollars(), total.Cost.Amount.Dollars(), total.Cost.Certainty)
-	return table.Flush()
+	t.print("%s, %s: %s", count(total.Orders, "order"), total.Cost, o.output)
+	return recordOurs(ctx, l, o.output)
 }

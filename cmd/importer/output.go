@@ -136,7 +136,7 @@ const notReplaced = "%s was changed since it was written, or is not a file of th
 // resultsEndings are the possible endings of a results file.
 var resultsEndings = []string{".xlsx", ".csv"}
 
-// oursIn returns a function that recognizes the results of batches of a ledger that have not
+// oursIn returns a function that recognizes the files that were written from a ledger and have not
 // changed since they were written. Results from another ledger are not recognized, because they may
 // be the only copy.
 func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
@@ -157,8 +157,7 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 	}
 }
 
-// writeResults writes the results of a batch to a file that may be written, and records their hash,
-// so that oursIn recognizes them.
+// writeResults writes the results of a batch to a file that may be written.
 func writeResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch string,
 	o *outputFile) (report.Summary, error) {
 	path, left, err := o.choose()
@@ -169,10 +168,7 @@ func writeResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch stri
 	if err != nil {
 		return s, err
 	}
-	hash, err := report.Fingerprint(path)
-	if err == nil {
-		err = l.RecordResults(ctx, hash)
-	}
+	err = recordOurs(ctx, l, path)
 	if left != "" {
 		t.say(notReplaced+" The results are in %s.", left, path)
 		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
@@ -182,26 +178,9 @@ func writeResults(ctx context.Context, t *terminal, l *ledger.Ledger, batch stri
 	return s, err
 }
 
-// writeOurs writes a file. It replaces only a file that it wrote before and that has not changed
-// since.
-func writeOurs(ctx context.Context, l *ledger.Ledger, path string, write func(path string) error) error {
-	o := outputFile{asked: path, kinds: resultsEndings, ours: func(path string) (bool, error) {
-		hash, err := sheet.HashFile(path)
-		if err != nil {
-			return false, err
-		}
-		return l.IsResults(ctx, hash)
-	}}
-	if err := o.check(); err != nil {
-		return err
-	}
-	if _, _, err := o.choose(); err != nil {
-		return err
-	}
-	if err := write(path); err != nil {
-		return err
-	}
-	hash, err := sheet.HashFile(path)
+// recordOurs records the hash of a written file, so that oursIn recognizes it.
+func recordOurs(ctx context.Context, l *ledger.Ledger, path string) error {
+	hash, err := report.Fingerprint(path)
 	if err != nil {
 		return err
 	}

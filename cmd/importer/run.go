@@ -83,6 +83,7 @@ type filingRun struct {
 	patience patience
 	env      config.Environment
 	client   *filingapi.Client
+	chosen   config.Chosen
 	ledger   *ledger.Ledger
 	log      *slog.Logger
 	// output is nil for submit, which writes no file.
@@ -99,8 +100,6 @@ type filingRun struct {
 	results string
 	// correction is the batch of the file if it corrects another batch. Otherwise it is empty.
 	correction string
-	// newLedgerNote explains that the ledger is new. Empty if the ledger is not new.
-	newLedgerNote string
 	// unrecognized is the reason why the organization of the key is not known. Nothing is sent
 	// unless it is nil.
 	unrecognized *endedError
@@ -210,24 +209,18 @@ func (r *filingRun) withLedger(ctx context.Context, do func(context.Context) err
 // recognizeKey chooses the ledger of the key's organization. If the filing service does not
 // respond, the file is still recorded, in a ledger from which nothing is sent.
 func (r *filingRun) recognizeKey(ctx context.Context) error {
-	var chosen config.Chosen
 	err := r.askService(ctx, "the organization of the API key", func(ctx context.Context) (err error) {
-		chosen, err = r.env.Recognize(ctx, r.client)
+		r.chosen, err = r.env.Recognize(ctx, r.client)
 		return err
 	})
 	if errors.As(err, &r.unrecognized) {
 		_, err = r.env.UseUnassigned(context.WithoutCancel(ctx))
 		return err
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		sayLedger(r.terminal, r.chosen)
 	}
-	sayLedger(r.terminal, chosen)
-	if chosen.Path != "" {
-		r.newLedgerNote = fmt.Sprintf("A new ledger begins in %s (%s). It does not have orders that were placed "+
-			"elsewhere.", chosen.Path, chosen.Owner)
-	}
-	return nil
+	return err
 }
 
 // placeBatches imports the file and places the orders of its batch and of the related batches.
@@ -270,9 +263,9 @@ func (r *filingRun) importFile(ctx context.Context) error {
 	if imp == nil {
 		return r.resumeFromResults(ctx)
 	}
-	if _, err := r.ledger.Batch(ctx, ""); !errors.Is(err, ledger.ErrNotFound) {
-		// The ledger has batches.
-		r.newLedgerNote = ""
+	if _, err := r.ledger.Batch(ctx, ""); errors.Is(err, ledger.ErrNotFound) && r.chosen.Path != "" {
+		r.terminal.say("A new ledger begins in %s (%s). It does not have orders that were placed elsewhere.",
+			r.chosen.Path, r.chosen.Owner)
 	}
 	step := r.terminal.phase("Reading " + filepath.Base(r.path))
 	recorded, err := intake.Record(ctx, r.ledger, imp, intake.Recording{
@@ -291,9 +284,6 @@ func (r *filingRun) importFile(ctx context.Context) error {
 	r.terminal.say("%s", imp.ColumnSummary())
 	for _, note := range imp.Notes() {
 		r.terminal.say("%s", note)
-	}
-	if r.newLedgerNote != "" {
-		r.terminal.say("%s", r.newLedgerNote)
 	}
 	if !r.batch.Open && !r.batch.Canceled {
 		if err := r.checkPlacedElsewhere(ctx); err != nil {

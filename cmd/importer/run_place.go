@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -25,21 +24,12 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 	if err != nil {
 		return err
 	}
-	worker, err := jobs.Start(ctx, jobs.Config{
-		Service:      r.client,
-		Ledger:       r.ledger,
-		Queue:        queue,
-		Quoter:       quoter,
-		Ask:          r.env.PriceSource(r.ledger, r.client),
-		Throttle:     r.env.Throttle(queue),
-		Concurrency:  r.env.Concurrency,
-		Batch:        r.batch.ID,
-		DrainTimeout: r.env.Timeout + 10*time.Second,
-		Log:          r.log,
-		Unrecorded: func(u *jobs.Unrecorded) {
-			r.terminal.say("The answer for row %d is not recorded, the database is not responding: %s", u.Number, idsOf(u))
-		},
-	})
+	c := r.env.WorkerConfig(r.ledger, r.client, queue, quoter, r.log)
+	c.Batch = r.batch.ID
+	c.Unrecorded = func(u *jobs.Unrecorded) {
+		r.terminal.say("The answer for row %d is not recorded, the database is not responding: %s", u.Number, idsOf(u))
+	}
+	worker, err := jobs.Start(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,10 @@ func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler
 	if problem := plan.Problem(); problem != "" {
 		t.print("\n%s", t.red(problem))
 	}
-	t.print("\nPlan of the next run as of today:\n%s", indent(plan.Text()))
+	t.print("\nPlan of the next run as of today:")
+	for line := range strings.Lines(plan.Text()) {
+		fmt.Fprint(t.out, "  ", line)
+	}
 	return nil
 }
 
@@ -174,17 +177,6 @@ func printRuns(ctx context.Context, t *terminal, l *ledger.Ledger, name string) 
 		if f.Note != "" {
 			t.print("  %s", f.Note)
 		}
-		plan, err := schedule.DecodePlan(f)
-		if err != nil {
-			return err
-		}
-		if plan != nil {
-			t.print("%s", indent(plan.Text()))
-		}
 	}
 	return nil
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
 }

@@ -321,13 +321,8 @@ func reachable(addr net.Addr) string {
 // routes returns the handler of the server's paths.
 func routes(events, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST "+webhook.Path, events)
-	// The handler refuses other methods.
 	mux.Handle(webhook.Path, events)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "GET it", http.StatusMethodNotAllowed)
-	})
 	mux.Handle("/", page)
 	return mux
 }

@@ -285,17 +285,7 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobs.Start(ctx, jobs.Config{
-		Service:      p.client,
-		Ledger:       p.ledger.Ledger,
-		Queue:        p.queue,
-		Quoter:       quoter,
-		Ask:          p.ask,
-		Throttle:     p.env.Throttle(p.queue),
-		Concurrency:  p.env.Concurrency,
-		DrainTimeout: p.env.Timeout + 10*time.Second,
-		Log:          p.log,
-	})
+	return jobs.Start(ctx, p.env.WorkerConfig(p.ledger.Ledger, p.client, p.queue, quoter, p.log))
 }
 
 // close closes the resources that openPage opened.

@@ -24,12 +24,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// drainMargin is the time by which a drain may exceed a request, because an answer that arrives at
-// the last moment must be recorded. The container's grace period must be even longer:
-//
-//	FILING_TIMEOUT < drain = FILING_TIMEOUT + drainMargin < the container's grace
-const drainMargin = 10 * time.Second
-
 // worker is the process.
 type worker struct {
 	env      config.Environment
@@ -113,25 +107,15 @@ func (w *worker) run(ctx context.Context) (err error) {
 	observed := metrics.Observe(client)
 	w.registry.MustRegister(observed, metrics.NewFleet(l, l.Fleet(), client, queue))
 
-	ask := w.env.PriceSource(l, client)
 	quoter, err := await(ctx, w, "the filing service's prices", isServiceDown,
-		func() (pricing.Quoter, error) { return ask(ctx) })
+		func() (pricing.Quoter, error) { return w.env.PriceSource(l, client)(ctx) })
 	if err != nil {
 		return err
 	}
 	engine, err := await(ctx, w, "the ledger", store.IsDown, func() (*jobs.Worker, error) {
-		return jobs.Start(ctx, jobs.Config{
-			Service:      observed,
-			Ledger:       l,
-			Queue:        queue,
-			Quoter:       quoter,
-			Ask:          ask,
-			Throttle:     w.env.Throttle(queue),
-			Concurrency:  w.env.Concurrency,
-			DrainTimeout: w.env.Timeout + drainMargin,
-			Now:          w.health.clock,
-			Log:          w.log,
-		})
+		c := w.env.WorkerConfig(l, client, queue, quoter, w.log)
+		c.Service, c.Now = observed, w.health.clock
+		return jobs.Start(ctx, c)
 	})
 	if err != nil {
 		return err
@@ -143,7 +127,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	outdated := w.awaitEnd(ctx, l)
 
 	w.health.setPhase(draining)
-	w.log.Info("worker draining", "at_most", (w.env.Timeout + drainMargin).String())
+	w.log.Info("worker draining", "at_most", (w.env.Timeout + config.DrainMargin).String())
 	began := time.Now()
 	engine.Stop()
 	w.log.Info("worker stopped", "took", time.Since(began).Round(time.Millisecond).String())

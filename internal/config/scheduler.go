@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -27,6 +29,28 @@ func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *
 	}
 	return schedule.New(c)
 }
+
+// WorkerConfig returns the configuration of a worker that places the orders of all batches.
+func (e Environment) WorkerConfig(l *ledger.Ledger, client *filingapi.Client, queue *jobs.Queue,
+	quoter pricing.Quoter, log *slog.Logger) jobs.Config {
+	return jobs.Config{
+		Service:      client,
+		Ledger:       l,
+		Queue:        queue,
+		Quoter:       quoter,
+		Ask:          e.PriceSource(l, client),
+		Throttle:     e.Throttle(queue),
+		Concurrency:  e.Concurrency,
+		DrainTimeout: e.Timeout + DrainMargin,
+		Log:          log,
+	}
+}
+
+// DrainMargin is the time by which a drain may exceed a request, because an answer that arrives at
+// the last moment must be recorded. The container's grace period must be even longer:
+//
+//	FILING_TIMEOUT < drain = FILING_TIMEOUT + DrainMargin < the container's grace
+const DrainMargin = 10 * time.Second
 
 // PriceSource returns a source of current prices. The source also records in the ledger whether the
 // filing service accepts the key. See pricing.FetchPrices. It first checks that the key belongs to
