@@ -8,13 +8,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// auditHandler handles the audit log.
-type auditHandler struct{ log ledger.AuditLog }
-
-func (h *auditHandler) routes() []route {
-	return []route{{pattern: "GET /audit", may: auditor, serve: h.audit}}
-}
-
 // auditPage is a page of the audit log.
 type auditPage struct {
 	Acts         []ledger.AuditEvent
@@ -26,7 +19,7 @@ type auditPage struct {
 
 const actsOnPage = 100
 
-func (h *auditHandler) audit(v *request) error {
+func (h *accountHandler) audit(v *request) error {
 	ask := v.r.URL.Query()
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,19 +13,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
-
-// calendarHandler handles the due dates of the companies of all schedules.
-type calendarHandler struct {
-	ledger  *ledger.Ledger
-	seasons *schedule.Scheduler
-}
-
-func (h *calendarHandler) routes() []route {
-	return []route{
-		{pattern: "GET /calendar", may: viewer, serve: h.calendarPage},
-		{pattern: "GET /calendar.csv", may: exporter, serve: h.calendarFile},
-	}
-}
 
 // calendarAsk is the filter of the calendar.
 type calendarAsk struct {
@@ -39,16 +28,14 @@ type calendarAsk struct {
 // longestSpan is the maximum length of a calendar in days.
 const longestSpan = 3 * 366
 
-func (v *request) calendarAsk() (calendarAsk, error) {
-	ask := v.r.URL.Query()
-	a := calendarAsk{
-		Season: ask.Get("season"),
-		State:  filing.State(ask.Get("state")),
-		Rest:   ask.Get("show") == "rest",
+func parseCalendarAsk(v *request) (a calendarAsk, err error) {
+	a = calendarAsk{
+		Season: v.query("season"),
+		State:  filing.State(v.query("state")),
+		Rest:   v.query("show") == "rest",
 		Today:  season.DateOf(time.Now()),
 	}
-	var err error
-	if a.From, a.To, err = season.ParseSpan(ask.Get("from"), ask.Get("to"), a.Today); err != nil {
+	if a.From, a.To, err = season.ParseSpan(v.query("from"), v.query("to"), a.Today); err != nil {
 		return a, badRequest("%s", sentence(fmt.Sprintf("%s: give days such as %s", err, a.Today)))
 	}
 	if a.To.After(a.From.AddDays(longestSpan)) {
@@ -74,7 +61,8 @@ type calendarPage struct {
 	Seasons []ledger.Schedule
 	// States are the states of the companies.
 	States []filing.State
-	Broken map[string]string
+	// Broken maps names of schedules to the errors of their company lists.
+	Broken map[string]error
 	// Due are the reports that are due in the period.
 	Due   []schedule.CalendarEntry
 	Rest  []schedule.CalendarEntry
@@ -84,13 +72,17 @@ type calendarPage struct {
 	CSV   string
 }
 
-func (h *calendarHandler) calendar(v *request, a calendarAsk) (*calendarPage, error) {
-	view := &calendarPage{Ask: a, Broken: make(map[string]string)}
-	var err error
-	if view.Seasons, err = h.ledger.Schedules().List(v.ctx()); err != nil {
+// loadCalendar loads the calendar that the address selects.
+func (h *scheduleHandler) loadCalendar(v *request) (*calendarPage, error) {
+	a, err := parseCalendarAsk(v)
+	if err != nil {
 		return nil, err
 	}
-	chosen := view.Seasons
+	p := &calendarPage{Ask: a}
+	if p.Seasons, err = h.ledger.Schedules().List(v.ctx()); err != nil {
+		return nil, err
+	}
+	chosen := p.Seasons
 	if a.Season != "" {
 		one, err := schedule.Find(v.ctx(), h.ledger, a.Season)
 		if err != nil {
@@ -102,26 +94,21 @@ func (h *calendarHandler) calendar(v *request, a calendarAsk) (*calendarPage, er
 	if err != nil {
 		return nil, err
 	}
-	for name, err := range c.Broken {
-		view.Broken[name] = sentence(err.Error())
-	}
-	states := make(map[filing.State]bool)
+	p.Broken = c.Broken
 	ours := func(all []schedule.CalendarEntry) (kept []schedule.CalendarEntry) {
 		for _, e := range all {
 			state := e.Row.Facts.State
-			states[state] = true
+			p.States = append(p.States, state)
 			if a.State == "" || a.State == state {
 				kept = append(kept, e)
 			}
 		}
 		return kept
 	}
-	view.Due, view.Rest = ours(c.Due), ours(c.Rest)
-	for state := range states {
-		view.States = append(view.States, state)
-	}
-	slices.Sort(view.States)
-	return view, nil
+	p.Due, p.Rest = ours(c.Due), ours(c.Rest)
+	slices.Sort(p.States)
+	p.States = slices.Compact(p.States)
+	return p, nil
 }
 
 type calendarLine struct {
@@ -136,40 +123,33 @@ type dueStatus struct {
 
 const dueOnPage = 100
 
-func (h *calendarHandler) calendarPage(v *request) error {
-	a, err := v.calendarAsk()
+func (h *scheduleHandler) calendarPage(v *request) error {
+	p, err := h.loadCalendar(v)
 	if err != nil {
 		return err
 	}
-	p, err := h.calendar(v, a)
-	if err != nil {
-		return err
-	}
+	a := p.Ask
 	p.CSV = a.path("/calendar.csv")
 	due, rest := a, a
 	due.Rest, rest.Rest = false, true
-	p.Tabs = tabs{Label: "Companies with and without due dates", Tabs: []tab{
-		{Path: due.path("/calendar"), Name: "Due", Count: len(p.Due), Current: !a.Rest},
-		{Path: rest.path("/calendar"), Name: "Nothing due in this period", Count: len(p.Rest), Current: a.Rest},
-	}}
+	p.Tabs.Label = "Companies with and without due dates"
+	p.Tabs.add(due.path("/calendar"), "Due", len(p.Due), !a.Rest)
+	p.Tabs.add(rest.path("/calendar"), "Nothing due in this period", len(p.Rest), a.Rest)
 	shown := p.Due
 	if a.Rest {
 		shown = p.Rest
 	}
 	p.Pager, shown = paged(v, shown, dueOnPage)
 	bought, err := schedule.FindBought(v.ctx(), h.ledger, shown)
-	if err != nil {
-		return err
-	}
 	for i, e := range shown {
 		p.Lines = append(p.Lines, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
 	}
-	return v.show(nil, "calendar.html", "Due dates", p)
+	return v.show(err, "calendar.html", "Due dates", p)
 }
 
 func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) dueStatus {
 	h, held := bought[i]
-	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
+	path := batchRowPath(h.Batch, h.Number)
 	switch {
 	case held && h.Covers:
 		return dueStatus{"Covered by subscription", "exists", path}
@@ -186,28 +166,20 @@ func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, 
 }
 
 // calendarFile sends the calendar as CSV. Due reports come before the rest.
-func (h *calendarHandler) calendarFile(v *request) error {
-	a, err := v.calendarAsk()
-	if err != nil {
-		return err
-	}
-	view, err := h.calendar(v, a)
+func (h *scheduleHandler) calendarFile(v *request) error {
+	p, err := h.loadCalendar(v)
 	if err != nil {
 		return err
 	}
 	var plain []season.Entry
-	for _, e := range slices.Concat(view.Due, view.Rest) {
+	for _, e := range slices.Concat(p.Due, p.Rest) {
 		plain = append(plain, e.Entry)
 	}
-	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
-		file, err := os.Create(path)
-		if err != nil {
-			return fmt.Errorf("make the calendar's file: %w", err)
-		}
-		if err := season.WriteCSV(file, plain); err != nil {
-			file.Close()
+	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", p.Ask.From, p.Ask.To), func(path string) error {
+		var content bytes.Buffer
+		if err := errors.Join(season.WriteCSV(&content, plain), os.WriteFile(path, content.Bytes(), 0o600)); err != nil {
 			return fmt.Errorf("write the calendar's file: %w", err)
 		}
-		return file.Close()
+		return nil
 	})
 }

@@ -112,30 +112,29 @@ func (h *companyHandler) company(v *request) error {
 		return err
 	}
 	p := &companyPage{ListedCompany: c}
-	if c.ID != "" {
-		known, err := h.ledger.Companies().Find(ctx, []string{c.ID})
-		if err != nil {
-			return err
-		}
-		if record, ok := known[c.ID]; ok {
-			p.Record = &record
-		}
+	known, err := h.ledger.Companies().Find(ctx, []string{c.ID})
+	if record, ok := known[c.ID]; ok {
+		p.Record = &record
 	}
-	rows, err := h.ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1)
-	if err != nil {
+	var rows []ledger.Row
+	if err = errors.Join(err, load(&rows)(h.ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1))); err != nil {
 		return err
 	}
 	rows, p.Cut = firstOf(rows, filingsOfCompany)
-	files := make(map[string]ledger.Batch)
-	for _, r := range rows {
-		if _, ok := files[r.Batch]; !ok {
-			if files[r.Batch], err = h.ledger.Batch(ctx, r.Batch); err != nil {
+	batches, err := h.batchesOf(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for n, r := range rows {
+		p.add(r, batches[r.Batch])
+		if n >= rowsWithDocuments || len(r.Items) == 0 {
+			continue
+		}
+		for d, err := range h.ledger.Documents().OfRow(ctx, r.ID) {
+			if err != nil {
 				return err
 			}
-		}
-		p.add(r, files[r.Batch])
-		if err := h.addDocuments(v, p, r); err != nil {
-			return err
+			p.Documents = append(p.Documents, companyDocument{d, r.Batch})
 		}
 	}
 	p.addDueDates()
@@ -144,6 +143,22 @@ func (h *companyHandler) company(v *request) error {
 		p.Subscriptions.Renewals, err = h.loadRenewals(v, c.ID)
 	}
 	return v.show(err, "company.html", c.Name, p)
+}
+
+// batchesOf returns the batches of rows.
+func (h *companyHandler) batchesOf(ctx context.Context, rows []ledger.Row) (map[string]ledger.Batch, error) {
+	all := make(map[string]ledger.Batch)
+	for _, r := range rows {
+		if _, ok := all[r.Batch]; ok {
+			continue
+		}
+		b, err := h.ledger.Batch(ctx, r.Batch)
+		if err != nil {
+			return nil, err
+		}
+		all[r.Batch] = b
+	}
+	return all, nil
 }
 
 // add adds a row to the filings.
@@ -165,20 +180,6 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 
 // rowsWithDocuments limits the rows whose documents are loaded. Each row takes a query.
 const rowsWithDocuments = 50
-
-// addDocuments adds the documents of a row.
-func (h *companyHandler) addDocuments(v *request, p *companyPage, r ledger.Row) error {
-	if len(p.Filings) > rowsWithDocuments || len(r.Items) == 0 {
-		return nil
-	}
-	for d, err := range h.ledger.Documents().OfRow(v.ctx(), r.ID) {
-		if err != nil {
-			return err
-		}
-		p.Documents = append(p.Documents, companyDocument{d, r.Batch})
-	}
-	return nil
-}
 
 // addDueDates adds the next due dates of the company's reports: in the state of its formation, and
 // in each state with an order for it.
@@ -374,18 +375,15 @@ func (h *companyHandler) findOrders(ctx context.Context, order string) (all []fo
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	names, err := h.ledger.CompanyNames(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
+	var names map[int64]string
+	var batches map[string]ledger.Batch
+	err = errors.Join(
+		load(&names)(h.ledger.CompanyNames(ctx, rows)),
+		load(&batches)(h.batchesOf(ctx, rows)))
 	for _, r := range rows {
-		b, err := h.ledger.Batch(ctx, r.Batch)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, foundRow{Row: r, File: b.File, Name: names[r.ID], Text: text.Line(report.Message(&r))})
+		all = append(all, foundRow{r, batches[r.Batch].File, names[r.ID], text.Line(report.Message(&r))})
 	}
-	return all, nil
+	return all, err
 }
 
 // companyPath returns the address of a company's page.

@@ -16,19 +16,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
-// correctionHandler handles corrections of submitted batches.
-type correctionHandler struct {
-	ledger  *ledger.Ledger
-	uploads ledger.Uploads
-}
-
-func (h *correctionHandler) routes() []route {
-	return []route{{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch(h.correctBatch)}}
-}
-
 // correctBatch makes a new upload of the rows that a correction can help, with the options of the
 // batch. If such an upload exists, it leads there, so that two people do not correct the same rows.
-func (h *correctionHandler) correctBatch(v *request, b ledger.Batch) error {
+func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 	kept, err := h.attentionOf(v.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -73,7 +63,7 @@ func (h *correctionHandler) correctBatch(v *request, b ledger.Batch) error {
 
 // attentionOf returns the initial corrections of an upload of the rows that need attention: the
 // numbers of the rows, and the filing service's reasons for refusing them.
-func (h *correctionHandler) attentionOf(ctx context.Context, batch string) (corrections, error) {
+func (h *uploadHandler) attentionOf(ctx context.Context, batch string) (corrections, error) {
 	c := corrections{Salt: rand.Text(), Of: batch}
 	for row, err := range h.ledger.Results(ctx, batch) {
 		if err != nil {
@@ -94,7 +84,7 @@ func (h *correctionHandler) attentionOf(ctx context.Context, batch string) (corr
 }
 
 // findCorrection finds an upload that corrects the rows of a batch. It returns nil if there is none.
-func (h *correctionHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (*ledger.Upload, error) {
+func (h *uploadHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (*ledger.Upload, error) {
 	uploads, err := h.uploads.List(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +115,7 @@ func attentionName(b ledger.Batch) string {
 	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
 }
 
-func (h *correctionHandler) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err error) {
+func (h *uploadHandler) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err error) {
 	if err := mayKeep(v, h.uploads); err != nil {
 		return u, err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // gridChange is a change that a person made in the grid.
@@ -422,7 +422,7 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 		e.addConflict(place, c.Text)
 		return nil
 	}
-	if present == to && (!secret || e.indexOf(place) < 0) {
+	if column, _ := e.at(place); present == to && (!secret || column < 0) {
 		return nil
 	}
 	e.put(place, &to)
@@ -449,26 +449,28 @@ func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
 	return place, nil
 }
 
-// indexOf returns the index of an edit's column, or -1 if the sheet lacks the column.
-func (e *gridEditor) indexOf(place importer.Edit) int {
-	if place.Column < 0 {
-		return e.draft.ColumnOf(place.Header)
+// at returns the column of an edit. The index is -1 if the sheet lacks the column, or if the edit is
+// of a sheet that is not being read.
+func (e *gridEditor) at(place importer.Edit) (index int, c importer.DraftColumn) {
+	if place.Sheet != e.draft.Sheet() {
+		return -1, c
 	}
-	return place.Column
+	if index = place.Column; index < 0 {
+		index = e.draft.ColumnOf(place.Header)
+	}
+	c, _ = columnAt(e.draft.Columns(), index)
+	return index, c
 }
 
 // present returns the current text of a cell as the grid shows it. The text is empty and secret is
 // true for a secret column or a sheet that is not being read.
 func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
-	if place.Sheet != e.draft.Sheet() {
-		return "", true
-	}
-	column := e.indexOf(place)
-	if c, _ := columnAt(e.draft.Columns(), column); c.Secret {
-		return "", true
-	}
+	column, c := e.at(place)
 	r := e.draft.Find(place.Row)
-	if column < 0 || r == nil || column >= len(r.Cells) {
+	switch {
+	case c.Secret || place.Sheet != e.draft.Sheet():
+		return "", true
+	case column < 0 || r == nil || column >= len(r.Cells):
 		return "", column < 0 && filing.IsSSNHeader(place.Header)
 	}
 	return e.draft.Masked(r)[column].Text, false
@@ -476,29 +478,22 @@ func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
 
 // shown returns the text that a person typed into a cell, masked as on the page.
 func (e *gridEditor) shown(place importer.Edit, text string) string {
-	header := place.Header
-	if place.Sheet == e.draft.Sheet() {
-		if c, ok := columnAt(e.draft.Columns(), e.indexOf(place)); ok {
-			header = c.Header
-		}
-	}
-	return filing.HideSSNsUnder(header, text)
+	_, c := e.at(place)
+	return filing.HideSSNsUnder(cmp.Or(c.Header, place.Header), text)
 }
 
 // fileText returns the text of a cell in the file, without edits.
 func (e *gridEditor) fileText(place importer.Edit) string {
-	if place.Sheet == e.draft.Sheet() {
-		return e.draft.FileText(place.Row, e.indexOf(place))
-	}
-	return ""
+	column, _ := e.at(place)
+	return e.draft.FileText(place.Row, column)
 }
 
 // addConflict adds a conflict for a cell that someone else has changed. The cell keeps their text.
 func (e *gridEditor) addConflict(place importer.Edit, yours string) {
 	c := gridConflict{Row: place.Row, Column: place.Column}
 	c.By = e.changedBy(func(cell changedCell) bool { return cell.Edit == place })
-	if place.Sheet == e.draft.Sheet() {
-		c.Column = e.indexOf(place)
+	if column, _ := e.at(place); column >= 0 {
+		c.Column = column
 	}
 	if c.Column >= 0 {
 		c.Cell = sheet.CellName(c.Column, c.Row)
@@ -603,43 +598,37 @@ func (e *gridEditor) label() string {
 	n, rows := len(e.change.Cells), len(e.change.Rows)
 	switch {
 	case n == 0 && e.change.Rows[0].At.Remark != "":
-		return text.Count(rows, "row") + " to be filed anyway"
+		return count(rows, "row") + " to be filed anyway"
 	case n == 0 && e.change.Rows[0].After == "":
-		return text.Count(rows, "row") + " included"
+		return count(rows, "row") + " included"
 	case n == 0:
-		return text.Count(rows, "row") + " excluded"
+		return count(rows, "row") + " excluded"
 	case e.request.Bulk != nil && len(e.request.Bulk.Names) > 0:
-		return text.Count(n, "name") + " confirmed"
-	case n == 1:
-		return fmt.Sprintf("%s of row %d changed", e.nameOf(e.change.Cells[0].Edit), e.change.Cells[0].Row)
-	case e.inOneColumn():
-		return fmt.Sprintf("%s: %s changed", e.nameOf(e.change.Cells[0].Edit), text.Count(n, "cell"))
+		return count(n, "name") + " confirmed"
 	}
-	return text.Count(n, "cell") + " changed"
-}
-
-func (e *gridEditor) inOneColumn() bool {
 	first := e.change.Cells[0]
-	return !slices.ContainsFunc(e.change.Cells, func(c changedCell) bool {
+	c, ok := columnAt(e.draft.Columns(), first.Column)
+	if !ok {
+		c.Index = first.Column
+	}
+	name := cmp.Or(first.Header, columnName(c))
+	elsewhere := func(c changedCell) bool {
 		return c.Sheet != first.Sheet || c.Column != first.Column || c.Header != first.Header
-	})
-}
-
-func (e *gridEditor) nameOf(place importer.Edit) string {
-	if place.Header != "" {
-		return place.Header
 	}
-	if c, ok := columnAt(e.draft.Columns(), place.Column); ok {
-		return columnName(c)
+	switch {
+	case n == 1:
+		return fmt.Sprintf("%s of row %d changed", name, first.Row)
+	case slices.ContainsFunc(e.change.Cells, elsewhere):
+		return count(n, "cell") + " changed"
 	}
-	return "Column " + sheet.ColumnName(place.Column)
+	return fmt.Sprintf("%s: %s changed", name, count(n, "cell"))
 }
 
 // takeSample collects some of the changed cells. It runs before the draft has the change.
 func (e *gridEditor) takeSample() {
 	for _, c := range e.change.Cells[:min(len(e.change.Cells), maxGridSample)] {
 		one := gridSample{Row: c.Row, To: e.fileText(c.Edit)}
-		if column := e.indexOf(c.Edit); column >= 0 {
+		if column, _ := e.at(c.Edit); column >= 0 {
 			one.Cell = sheet.CellName(column, c.Row)
 		}
 		if c.After != nil {

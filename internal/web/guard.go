@@ -51,28 +51,28 @@ func (s *server) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	v := &request{server: s, w: w, r: r, asked: rt}
 	err := v.authorize()
 	if err == nil {
-		err = v.allowed(rt)
+		err = v.readForm()
 	}
 	if err == nil {
-		err = s.serve(rt, v)
+		err = s.serve(v)
 	}
 	if err != nil {
 		s.showError(v, err)
 	}
 }
 
-// serve serves a route. It limits the concurrent uploads of an account, because an upload over a
+// serve serves a request. It limits the concurrent uploads of an account, because an upload over a
 // slow connection may take minutes.
-func (s *server) serve(rt route, v *request) error {
-	if rt.upload {
+func (s *server) serve(v *request) error {
+	if v.asked.upload {
 		leave, ok := s.uploads.take(v.session.Account.ID)
 		if !ok {
 			return errUploads
 		}
 		defer leave()
 	}
-	err := rt.serve(v)
-	if rt.upload || v.r.Method != http.MethodGet {
+	err := v.asked.serve(v)
+	if v.r.Method != http.MethodGet {
 		// The next page must show this change, so its cached data is dropped.
 		s.overview.forget(v.r.PathValue("batch"))
 	}
@@ -115,17 +115,13 @@ func (v *request) authorize() error {
 	return nil
 }
 
-// allowed parses the form of a request and rejects invalid input.
-func (v *request) allowed(rt route) error {
-	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
+// readForm parses the form of a request and rejects invalid input. A handler of an upload reads the
+// fields itself, then the file.
+func (v *request) readForm() error {
 	if !clean(v.r.URL.Path) || !cleanValues(v.r.URL.Query()) {
 		return errNoPage
 	}
-	if !changes {
-		return nil
-	}
-	if rt.upload {
-		// The handler reads the fields, then the file.
+	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead || v.asked.upload {
 		return nil
 	}
 	limit := int64(maxForm)
@@ -136,7 +132,7 @@ func (v *request) allowed(rt route) error {
 	if err := v.r.ParseForm(); err != nil || !cleanValues(v.r.PostForm) {
 		return errForm
 	}
-	if rt.may == nil {
+	if v.asked.may == nil {
 		// The forms of the sign-in pages have no identifier.
 		return nil
 	}
@@ -172,16 +168,10 @@ func (v *request) readOnce() error {
 // seats limits concurrent operations, per account and in total, because every open connection takes
 // memory.
 type seats struct {
-	each, all int
-
 	mu sync.Mutex
 	// of counts the seats taken by each account.
 	of    map[string]int
 	taken int
-}
-
-func newSeats(each, all int) *seats {
-	return &seats{each: each, all: all, of: make(map[string]int)}
 }
 
 // take takes a seat for an account until leave is called. It fails if the account or the site has
@@ -189,7 +179,7 @@ func newSeats(each, all int) *seats {
 func (s *seats) take(account string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of[account] >= s.each || s.taken >= s.all {
+	if s.of[account] >= uploadsEach || s.taken >= uploadsAll {
 		return nil, false
 	}
 	s.of[account]++

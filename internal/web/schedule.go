@@ -19,7 +19,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// scheduleHandler handles the schedules.
+// scheduleHandler handles the schedules and the calendar of due dates.
 type scheduleHandler struct {
 	ledger   *ledger.Ledger
 	seasons  *schedule.Scheduler
@@ -34,13 +34,16 @@ func (h *scheduleHandler) routes() []route {
 		{pattern: "GET /seasons", may: viewer, serve: h.scheduleList},
 		{pattern: "GET /seasons/new", may: operator, serve: h.showScheduleForm},
 		{pattern: "POST /seasons", may: operator, serve: h.addSchedule, upload: true},
-		{pattern: "GET /seasons/{season}", may: viewer, serve: of(h.findSchedule, h.schedulePage)},
-		{pattern: "POST /seasons/{season}/pause", may: operator, serve: of(h.findSchedule, h.pauseSchedule)},
-		{pattern: "POST /seasons/{season}/resume", may: operator, serve: of(h.findSchedule, h.resumeSchedule)},
+		{pattern: "GET /seasons/{season}", may: viewer, serve: of(h.findSchedule,
+			func(v *request, se ledger.Schedule) error { return h.showSchedule(v, se, nil) })},
+		{pattern: "POST /seasons/{season}/pause", may: operator, serve: of(h.findSchedule, h.setPaused(true))},
+		{pattern: "POST /seasons/{season}/resume", may: operator, serve: of(h.findSchedule, h.setPaused(false))},
 		{pattern: "POST /seasons/{season}/remove", may: operator, serve: of(h.findSchedule, h.removeSchedule)},
 		{pattern: "POST /seasons/{season}/roster", may: hands, serve: h.replaceCompanyList, upload: true},
 		{pattern: "GET /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.showRunPreview)},
 		{pattern: "POST /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.runSchedule)},
+		{pattern: "GET /calendar", may: viewer, serve: h.calendarPage},
+		{pattern: "GET /calendar.csv", may: exporter, serve: h.calendarFile},
 	}
 }
 
@@ -102,61 +105,46 @@ func (h *scheduleHandler) scheduleList(v *request) error {
 
 const schedulesOnPage = 25
 
-func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Schedule) (listedSchedule, error) {
-	line, err := h.seasons.Summary(ctx, se)
-	if err != nil {
-		return listedSchedule{}, err
+func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Schedule) (listed listedSchedule,
+	err error) {
+	var o schedule.Options
+	var runs []ledger.Run
+	err = errors.Join(
+		load(&listed.Summary)(h.seasons.Summary(ctx, se)),
+		load(&o)(schedule.DecodeOptions(se)),
+		load(&runs)(h.ledger.Schedules().ListRuns(ctx, se.Name)))
+	listed.Words = o.Words()
+	switch {
+	case listed.Summary.Last == "":
+		listed.Broken = listed.Summary.State
+	case err == nil && len(runs) > 0:
+		listed.Last, err = h.loadListedRun(ctx, runs[0])
 	}
-	o, err := schedule.DecodeOptions(se)
-	if err != nil {
-		return listedSchedule{}, err
-	}
-	listed := listedSchedule{Summary: line, Words: o.Words()}
-	if line.Last == "" {
-		listed.Broken = line.State
-		return listed, nil
-	}
-	runs, err := h.ledger.Schedules().ListRuns(ctx, se.Name)
-	if err != nil || len(runs) == 0 {
-		return listed, err
-	}
-	last, err := h.loadListedRun(ctx, runs[0])
-	listed.Last = &last
 	return listed, err
 }
 
 // loadListedRun loads the state of a run's batch.
-func (h *scheduleHandler) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, error) {
-	listed := listedRun{Run: f}
-	var err error
-	if listed.Day, err = f.Date(); err != nil {
-		return listed, err
-	}
-	listed.ByHand = f.IsManual()
-	if listed.Plan, err = schedule.DecodePlan(f); err != nil {
-		return listed, err
-	}
+func (h *scheduleHandler) loadListedRun(ctx context.Context, f ledger.Run) (*listedRun, error) {
+	listed := &listedRun{Run: f, ByHand: f.IsManual()}
+	err := errors.Join(load(&listed.Day)(f.Date()), load(&listed.Plan)(schedule.DecodePlan(f)))
 	switch {
+	case err != nil:
 	case f.State == ledger.RunFailed:
 		listed.State, listed.Class = "failed", "failed"
-		return listed, nil
 	case f.State == ledger.RunBegun:
 		listed.State, listed.Class = "making its batch", "running"
-		return listed, nil
 	case f.Batch == "":
 		listed.State, listed.Class = "nothing to file", "off"
-		return listed, nil
+	default:
+		var b ledger.Batch
+		var facts actionFacts
+		var st batchStatus
+		err = errors.Join(load(&b)(h.ledger.Batch(ctx, f.Batch)), load(&facts)(h.overview.facts(ctx)))
+		if err == nil {
+			st, err = h.overview.status(ctx, b, facts)
+		}
+		listed.State, listed.Class, listed.Stack = st.Word, st.Class, st.Stack
 	}
-	b, err := h.ledger.Batch(ctx, f.Batch)
-	if err != nil {
-		return listed, err
-	}
-	facts, err := h.overview.facts(ctx)
-	if err != nil {
-		return listed, err
-	}
-	st, err := h.overview.status(ctx, b, facts)
-	listed.State, listed.Class, listed.Stack = st.Word, st.Class, st.Stack
 	return listed, err
 }
 
@@ -172,7 +160,7 @@ type schedulePage struct {
 	Problem *schedule.Problem
 	// OnDemand reports whether the plan is computed only if the reader asks for it.
 	OnDemand bool
-	Runs     []listedRun
+	Runs     []*listedRun
 	Pager    pager
 	// List has the errors of the current company list.
 	List *companyListErrors
@@ -212,10 +200,6 @@ func (h *scheduleHandler) findSchedule(v *request) (ledger.Schedule, error) {
 	return schedule.Find(v.ctx(), h.ledger, v.r.PathValue("season"))
 }
 
-func (h *scheduleHandler) schedulePage(v *request, se ledger.Schedule) error {
-	return h.showSchedule(v, se, nil)
-}
-
 const runsOnPage = 10
 
 // showSchedule shows a schedule. refused has the errors of a company list that was just rejected,
@@ -223,14 +207,11 @@ const runsOnPage = 10
 func (h *scheduleHandler) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
 	p := &schedulePage{Season: se, Refused: refused, MiB: v.server.maxUpload >> 20}
-	var err error
-	if p.Options, err = schedule.DecodeOptions(se); err != nil {
-		return err
-	}
-	if err := h.loadNext(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
-		return err
-	}
-	runs, err := h.ledger.Schedules().ListRuns(ctx, se.Name)
+	var runs []ledger.Run
+	err := errors.Join(
+		load(&p.Options)(schedule.DecodeOptions(se)),
+		h.loadNext(ctx, p, v.r.URL.Query().Has("plan")),
+		load(&runs)(h.ledger.Schedules().ListRuns(ctx, se.Name)))
 	if err != nil {
 		return err
 	}
@@ -273,23 +254,19 @@ func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked b
 	return err
 }
 
-func (h *scheduleHandler) pauseSchedule(v *request, se ledger.Schedule) error {
-	return h.setPaused(v, se, true)
-}
-func (h *scheduleHandler) resumeSchedule(v *request, se ledger.Schedule) error {
-	return h.setPaused(v, se, false)
-}
-
-func (h *scheduleHandler) setPaused(v *request, se ledger.Schedule, paused bool) (err error) {
+// setPaused returns a handler that pauses or resumes a schedule.
+func (h *scheduleHandler) setPaused(paused bool) func(*request, ledger.Schedule) error {
 	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
-	// Pausing or resuming twice would reset the time from which runs count.
-	if se.Paused != paused {
-		err = h.ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
+	return func(v *request, se ledger.Schedule) (err error) {
+		// Pausing or resuming twice would reset the time from which runs count.
+		if se.Paused != paused {
+			err = h.ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
+		}
+		return v.done(err, schedulePath(se.Name), "%s", said)
 	}
-	return v.done(err, schedulePath(se.Name), "%s", said)
 }
 
 func (h *scheduleHandler) removeSchedule(v *request, se ledger.Schedule) error {

@@ -27,7 +27,7 @@ import (
 
 // scheduleForm is the form of a new schedule, with its input and errors.
 type scheduleForm struct {
-	Form url.Values
+	url.Values
 	// Errors maps names of fields to their errors.
 	Errors map[string]string
 	// List has the errors of the company list.
@@ -62,7 +62,7 @@ func zonesWith(zone string) []string {
 
 func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*scheduleForm, error) {
 	e := &scheduleForm{
-		Form:     form,
+		Values:   form,
 		Errors:   make(map[string]string),
 		Products: filing.Products,
 		States:   filing.States(),
@@ -99,10 +99,7 @@ func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*schedul
 }
 
 // Is reports whether a field has a value.
-func (e *scheduleForm) Is(name, value string) bool { return e.Form.Get(name) == value }
-
-// Get returns the input of a field.
-func (e *scheduleForm) Get(name string) string { return e.Form.Get(name) }
+func (e *scheduleForm) Is(name, value string) bool { return e.Get(name) == value }
 
 // Field returns the data of the template "field" for a field of the form.
 func (e *scheduleForm) Field(name, label, hint string) any {
@@ -126,7 +123,7 @@ func nameOfList(file string) string {
 // options parses the form and sets the errors of the typed fields. The fields with a list of
 // choices are checked when the schedule is added.
 func (e *scheduleForm) options() schedule.Options {
-	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
+	text := func(name string) string { return strings.TrimSpace(e.Get(name)) }
 	o := schedule.Options{
 		Product:    filing.Product(text("product")),
 		State:      filing.State(text("state")),

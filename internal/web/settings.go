@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/backup"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -16,17 +17,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
-// settingsHandler handles the settings of the firm.
+// settingsHandler handles the settings of the firm, the page of the workers, and the setup of the
+// filing service.
 type settingsHandler struct {
 	ledger *ledger.Ledger
 	env    Settings
-	// setup reports whether the page can set up the filing service.
-	setup bool
+	// setup is nil if the page must not set up the filing service.
+	setup *Setup
 	// provider is nil if no sign-in provider is configured.
 	provider *signin.Provider
 	// mails reports whether sign-in links can be mailed.
 	mails       bool
 	testNotices func(context.Context) ([]NotificationTarget, error)
+	// depth is nil if no queue is configured.
+	depth func(context.Context) (map[string]int, error)
 }
 
 func (h *settingsHandler) routes() []route {
@@ -36,6 +40,9 @@ func (h *settingsHandler) routes() []route {
 		{pattern: "POST /settings/zone", may: operator, serve: h.setZone},
 		{pattern: "POST /settings/notices", may: operator, serve: h.tryNotices},
 		{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: h.deleteMapping},
+		{pattern: "GET /fleet", may: viewer, serve: h.workers},
+		{pattern: "GET /setup", may: operator, serve: h.setupPage},
+		{pattern: "POST /setup", may: operator, serve: h.setService},
 	}
 }
 
@@ -81,7 +88,7 @@ func (p settingsPage) From() string {
 
 func (h *settingsHandler) settings(v *request) error {
 	ctx := v.ctx()
-	p := settingsPage{Settings: h.env, Setup: h.setup, Address: v.server.of(v.r) + h.env.HookPath}
+	p := settingsPage{Settings: h.env, Setup: h.setup != nil, Address: v.server.of(v.r) + h.env.HookPath}
 	var events []ledger.Event
 	var zone *time.Location
 	err := errors.Join(
@@ -195,4 +202,65 @@ func loadBackups(s Settings, now time.Time) (f backupFacts, err error) {
 	f.Last, err = backup.Newest(f.Dir, s.BackupName, now)
 	f.Late = !f.Last.IsZero() && now.Sub(f.Last) > 48*time.Hour
 	return f, err
+}
+
+// workersPage shows the workers and the reason if they send nothing.
+type workersPage struct {
+	Processes []ledger.Process
+	// Placing counts the live processes that place orders.
+	Placing   int
+	Halted    ledger.Halted
+	Halt      string
+	Backlog   int
+	Needed    money.Cost
+	Attention ledger.Attention
+	Queue     []queued
+	QueueErr  string
+	Notices   []ledger.Notification
+	Settings  Settings
+}
+
+// queued is the number of tasks in a state.
+type queued struct {
+	State string
+	Tasks int
+}
+
+// taskStates are asynq's states in the order of a task's life.
+var taskStates = []struct{ state, words string }{
+	{"pending", "waiting"}, {"active", "in progress"},
+}
+
+func (h *settingsHandler) workers(v *request) error {
+	p := workersPage{Settings: h.env}
+	ctx := v.ctx()
+	err := errors.Join(
+		load(&p.Processes)(h.ledger.Fleet().Processes(ctx)),
+		load(&p.Halted)(h.ledger.Fleet().Halt(ctx)),
+		load(&p.Attention)(h.ledger.Attention(ctx)),
+		load(&p.Notices)(h.ledger.Notifications().List(ctx, 20)))
+	if err != nil {
+		return err
+	}
+	if p.Backlog, p.Needed, err = h.ledger.Backlog(ctx); err != nil {
+		return err
+	}
+	for _, one := range p.Processes {
+		if one.Places && one.Alive {
+			p.Placing++
+		}
+	}
+	p.Halt = jobs.FleetHold(p.Halted).Text
+	if h.depth != nil {
+		depth, err := h.depth(ctx)
+		if err != nil {
+			p.QueueErr = err.Error() // the page shows it
+		}
+		for _, t := range taskStates {
+			if n := depth[t.state]; n > 0 {
+				p.Queue = append(p.Queue, queued{t.words, n})
+			}
+		}
+	}
+	return v.show(nil, "workers.html", "Workers", p)
 }

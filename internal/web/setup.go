@@ -10,19 +10,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
-// setupHandler handles the page that sets up the filing service.
-type setupHandler struct {
-	// setup is nil if the page must not change it.
-	setup *Setup
-}
-
-func (h *setupHandler) routes() []route {
-	return []route{
-		{pattern: "GET /setup", may: operator, serve: h.setupPage},
-		{pattern: "POST /setup", may: operator, serve: h.setService},
-	}
-}
-
 // Setup lets the page set up the filing service. Check tests a filing service. Save stores it and
 // restarts the server. It returns the address of the page to open then.
 type Setup struct {
@@ -62,7 +49,7 @@ type setupView struct {
 var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
 	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
 
-func (h *setupHandler) setupPage(v *request) error {
+func (h *settingsHandler) setupPage(v *request) error {
 	if h.setup == nil {
 		return errNoSetup
 	}
@@ -71,7 +58,7 @@ func (h *setupHandler) setupPage(v *request) error {
 
 // setService checks the key at the filing service, then saves the address and the key. A live key
 // requires a confirmation, because its orders cost real money.
-func (h *setupHandler) setService(v *request) error {
+func (h *settingsHandler) setService(v *request) error {
 	if h.setup == nil {
 		return errNoSetup
 	}

@@ -77,6 +77,7 @@ var functions = template.FuncMap{
 	"event":        eventName,
 	"add":          func(a, b int) int { return a + b },
 	"legible":      legible,
+	"sentence":     sentence,
 	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
 	"step":         stepText,

@@ -200,7 +200,8 @@ func (f *upload) readError(err error) error {
 	return err
 }
 
-// uploadHandler handles uploads until they are submitted.
+// uploadHandler handles uploads until they are submitted, and corrections, which are uploads of rows
+// that need attention.
 type uploadHandler struct {
 	ledger  *ledger.Ledger
 	uploads ledger.Uploads
@@ -217,6 +218,7 @@ func (h *uploadHandler) routes() []route {
 		{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: of(h.queue.findUnchanged, h.quoteAgain)},
 		{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: of(h.queue.findUnchanged, h.submit)},
 		{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: of(h.queue.findUpload, h.deleteUpload)},
+		{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch(h.correctBatch)},
 		{pattern: "GET /templates/{product}", may: viewer, serve: h.downloadTemplate},
 	}
 }
