@@ -35,7 +35,7 @@ func (s *Service) Books() Books {
 	defer s.mu.Unlock()
 	b := Books{
 		Opening:   s.cfg.OpeningBalance,
-		Deposited: s.orderBook.deposits,
+		Deposited: s.orderBook.balance + s.orderBook.charged - s.cfg.OpeningBalance,
 		Charged:   s.orderBook.charged,
 		Balance:   s.orderBook.balance,
 		Orders:    make([]Order, len(s.orderBook.orders)),

@@ -12,7 +12,7 @@ import (
 // until the service is closed.
 func TestTheClockMovesAFiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{Advance: time.Minute, DeliveriesAtOnce: 1})
+		s, in := withInbox(t, Config{Advance: time.Minute})
 		place(t, s, heldReport)
 		time.Sleep(time.Minute + time.Second)
 		if told := in.take(); len(told) != 1 || told[0].status != pending {

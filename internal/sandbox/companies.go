@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -38,25 +40,31 @@ const (
 // Company is a company on record. The fields from Slug on are internal to the service.
 // Source: spec section 2.
 type Company struct {
-	ID, LegalName, TradeName, EIN string
+	ID        string `json:"id"`
+	LegalName string `json:"legalName"`
+	TradeName string `json:"tradeName,omitempty"`
+	EIN       string `json:"ein,omitempty"`
 	// EntityType is LLC, CORP or empty.
-	EntityType                    string
-	StructureType, TaxElection    string
-	FiscalEndMonth                string
-	FormationDate, FormationState string
-	PrincipalAddress              *Address
-	MailingAddress                *Address
-	CreatedAt, UpdatedAt          time.Time
+	EntityType       string   `json:"entityType,omitempty"`
+	StructureType    string   `json:"structureType,omitempty"`
+	TaxElection      string   `json:"taxElection,omitempty"`
+	FiscalEndMonth   string   `json:"fiscalEndMonth,omitempty"`
+	FormationDate    string   `json:"formationDate,omitempty"`
+	FormationState   string   `json:"formationState,omitempty"`
+	PrincipalAddress *Address `json:"principalAddress,omitempty"`
+	MailingAddress   *Address `json:"mailingAddress,omitempty"`
+	CreatedAt        stamp    `json:"createdAt"`
+	UpdatedAt        stamp    `json:"updatedAt"`
 
-	Slug   string
-	UserID string
+	Slug   string `json:"-"`
+	UserID string `json:"-"`
 	// Agents are the agents by state.
-	Agents       map[string]Agent
-	EINRequested bool
+	Agents       map[string]Agent `json:"-"`
+	EINRequested bool             `json:"-"`
 	// Qualified are the states with a paid foreign qualification.
-	Qualified []string
+	Qualified []string `json:"-"`
 	// Elsewhere marks a company of another organization, which is never shown.
-	Elsewhere bool
+	Elsewhere bool `json:"-"`
 }
 
 // company is the record of a company: the seeded or ordered company with the changes by orders.
@@ -66,8 +74,6 @@ type company struct {
 	// service is the active registered agent service by state.
 	service   map[string]*Item
 	qualified map[string]bool
-	// reports are the states with an annual report subscription.
-	reports map[string]bool
 }
 
 // texts returns the texts of a company by their names in requests and answers.
@@ -77,25 +83,6 @@ func (c *Company) texts() map[string]*string {
 		"structureType": &c.StructureType, "taxElection": &c.TaxElection, "fiscalEndMonth": &c.FiscalEndMonth,
 		"formationDate": &c.FormationDate, "formationState": &c.FormationState,
 	}
-}
-
-func (c *company) answer() map[string]any {
-	a := map[string]any{
-		"id": c.ID, "legalName": c.LegalName, "createdAt": stamp(c.CreatedAt), "updatedAt": stamp(c.UpdatedAt),
-	}
-	for name, text := range c.texts() {
-		if *text != "" {
-			a[name] = *text
-		}
-	}
-	for name, address := range map[string]*Address{
-		"principalAddress": c.PrincipalAddress, "mailingAddress": c.MailingAddress,
-	} {
-		if address != nil {
-			a[name] = address
-		}
-	}
-	return a
 }
 
 // records are the users and companies, and the items that were ordered for them.
@@ -126,22 +113,15 @@ func (r *records) addCompany(c Company) *company {
 		c.ID = r.id("comp")
 	}
 	if c.Slug == "" {
-		name := c.LegalName
-		if name == "" {
-			name = c.ID
-		}
+		name := cmp.Or(c.LegalName, c.ID)
 		c.Slug = slugify(name)
 		for r.companySlugs[c.Slug] != nil {
 			c.Slug = fmt.Sprintf("%s-%s", slugify(name), strings.TrimPrefix(r.id("x"), "x_"))
 		}
 	}
-	if c.CreatedAt.IsZero() {
-		c.CreatedAt = r.cfg.Now()
-		c.UpdatedAt = c.CreatedAt
-	}
-	rec := &company{
-		Company: c, service: map[string]*Item{}, qualified: map[string]bool{}, reports: map[string]bool{},
-	}
+	c.CreatedAt = stamp(r.cfg.Now())
+	c.UpdatedAt = c.CreatedAt
+	rec := &company{Company: c, service: map[string]*Item{}, qualified: map[string]bool{}}
 	rec.Agents = maps.Clone(c.Agents)
 	if rec.Agents == nil {
 		rec.Agents = map[string]Agent{}
@@ -169,9 +149,9 @@ func (r *records) earlierAgentService(c *company, state string) *Item {
 		UserID:       c.UserID,
 		State:        state,
 		Status:       filed,
-		FilingDate:   c.CreatedAt,
+		FilingDate:   time.Time(c.CreatedAt),
 		Subscription: "active",
-		At:           c.CreatedAt,
+		At:           time.Time(c.CreatedAt),
 	}
 	r.items[item.ID] = item
 	return item
@@ -179,10 +159,7 @@ func (r *records) earlierAgentService(c *company, state string) *Item {
 
 // findCompany returns the company with an ID or slug, or nil.
 func (r *records) findCompany(key string) *company {
-	c := r.companies[key]
-	if c == nil {
-		c = r.companySlugs[key]
-	}
+	c := cmp.Or(r.companies[key], r.companySlugs[key])
 	switch {
 	case c != nil && c.Elsewhere:
 		return nil
@@ -236,13 +213,11 @@ func (r *records) getCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	rec := r.findCompany(c.id)
 	if rec == nil {
 		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
-	return rec.answer(), nil
+	return rec.Company, nil
 }
 
 func companyKey(key string) error {
@@ -265,12 +240,10 @@ func (r *records) createCompany(c *call) (any, error) {
 	if err := r.finish(c); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.findUser(rec.UserID) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
-	return r.addCompany(rec).answer(), nil
+	return r.addCompany(rec).Company, nil
 }
 
 // patchCompany changes the given fields.
@@ -280,8 +253,6 @@ func (r *records) patchCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	rec := r.findCompany(c.id)
 	if rec == nil {
 		return nil, refuse(http.StatusNotFound, "Company not found")
@@ -299,9 +270,9 @@ func (r *records) patchCompany(c *call) (any, error) {
 	if err := r.invalid(c.found); err != nil {
 		return nil, err
 	}
-	next.UpdatedAt = r.cfg.Now()
+	next.UpdatedAt = stamp(r.cfg.Now())
 	rec.Company = next
-	return rec.answer(), nil
+	return rec.Company, nil
 }
 
 // companyChoices are the allowed values of a company's texts.
@@ -449,20 +420,10 @@ func hash(s string) uint64 {
 	return z ^ z>>29
 }
 
+var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
 func slugify(name string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-	}
-	if s := strings.Trim(b.String(), "-"); s != "" {
-		return s
-	}
-	return "company"
+	return cmp.Or(strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(name), "-"), "-"), "company")
 }
 
 // ReadCompanies reads a list of companies. The list is a CSV whose first line names the columns id,

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,70 +12,106 @@ import (
 // example of each field.
 type Action struct {
 	Name, Help, Fields string
-	do                 func(*Service, *call) (any, error)
+	// read reads the fields and returns what to do if they are valid.
+	read func(*Service, *object) action
 }
+
+// action executes a control and returns its answer.
+type action func(context.Context) (any, error)
 
 // Actions are the controls of a running sandbox.
 var Actions = []Action{
-	{"advance", "Advance filings one step, or to a status", "orderId=order_4be8 all=true status=filed",
-		(*Service).adminAdvance},
+	{"advance", "Advance filings one step, or to a status", "orderId=order_4be8 all=true status=filed", readAdvance},
 	{"exception", "Give a filing an exception (463 to 465, 482, 483, 484 or 487); advance resolves it",
-		"orderId=order_4be8 code=482", (*Service).adminException},
-	{"renew", "Place the next annual report of a subscription", "orderId=order_4be8", (*Service).adminRenew},
+		"orderId=order_4be8 code=482", func(s *Service, o *object) action {
+			orderID, code := o.text("orderId"), int(o.maybeCount("code"))
+			return func(ctx context.Context) (any, error) {
+				events, err := s.Raise(ctx, orderID, code)
+				return movedAnswer(events, 1), err
+			}
+		}},
+	{"renew", "Place the next annual report of a subscription", "orderId=order_4be8",
+		func(s *Service, o *object) action {
+			orderID := o.text("orderId")
+			return func(ctx context.Context) (any, error) {
+				item, _, err := s.Renew(ctx, orderID)
+				return map[string]any{"orderId": item.ID}, err
+			}
+		}},
 	{"subscription", "Set the status of a subscription: active, canceled or past_due",
-		"orderId=order_4be8 status=past_due", (*Service).adminSubscription},
-	{"mail", "Deliver registered agent mail", "orderId=order_4be8", (*Service).adminMail},
-	{"test-delivery", "Send a test event to every endpoint", "", (*Service).adminTestDelivery},
-	{"deposit", "Add dollars to the prepaid balance", "amount=250.5", (*Service).adminDeposit},
+		"orderId=order_4be8 status=past_due", func(s *Service, o *object) action {
+			orderID, status := o.text("orderId"), o.text("status")
+			o.oneOf("status", status, []string{"active", "canceled", "past_due"})
+			return func(context.Context) (any, error) {
+				return map[string]any{"status": status}, s.SetSubscription(orderID, status)
+			}
+		}},
+	{"mail", "Deliver registered agent mail", "orderId=order_4be8", func(s *Service, o *object) action {
+		orderID := o.text("orderId")
+		return func(ctx context.Context) (any, error) {
+			e, err := s.AgentMail(ctx, orderID)
+			return map[string]any{"eventId": e.ID}, err
+		}
+	}},
+	{"test-delivery", "Send a test event to every endpoint", "", func(s *Service, _ *object) action {
+		return func(ctx context.Context) (any, error) {
+			return map[string]any{"eventId": s.TestDelivery(ctx).ID}, nil
+		}
+	}},
+	{"deposit", "Add dollars to the prepaid balance", "amount=250.5", func(s *Service, o *object) action {
+		cents, given := o.maybeDollars("amount")
+		if !given || cents <= 0 {
+			o.fail("amount", "must be an amount in dollars, more than 0")
+		}
+		return func(context.Context) (any, error) {
+			s.Deposit(cents)
+			return map[string]any{"balance": dollars(s.Books().Balance)}, nil
+		}
+	}},
 	{"fault", "Add a fault of answers", "kind=status status=503 after=true endpoint=* companyId=comp_1 nth=3 " +
-		"retryAfterSeconds=2 rate=0.05 times=3 forSeconds=10", (*Service).adminAddFault},
-	{"clear-faults", "Remove the faults", "", (*Service).adminClearFaults},
-	{"down", "Stop the filing service (answer or refuse), or restart it (up)", "mode=answer seconds=30",
-		(*Service).adminDown},
+		"retryAfterSeconds=2 rate=0.05 times=3 forSeconds=10", readFault},
+	{"clear-faults", "Remove the faults", "", func(s *Service, _ *object) action {
+		return func(context.Context) (any, error) {
+			s.ClearFaults()
+			return map[string]any{}, nil
+		}
+	}},
+	{"down", "Stop the filing service (answer or refuse), or restart it (up)", "mode=answer seconds=30", readDown},
 }
 
 // handleAdmin serves the controls. They accept only JSON, which a page of another
 // site cannot post without a preflight request.
 func (s *Service) handleAdmin(mux *http.ServeMux) {
 	for _, a := range Actions {
-		mux.HandleFunc("POST /admin/"+a.Name, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, a) })
+		mux.HandleFunc("POST /admin/"+a.Name, func(w http.ResponseWriter, r *http.Request) {
+			v, err := s.control(w, r, a)
+			if err == nil {
+				write(w, answer{http.StatusOK, s.success(http.MethodGet, v).body})
+				return
+			}
+			status := http.StatusBadRequest
+			if refused, ok := errors.AsType[*refusal](err); ok {
+				status = refused.status
+			}
+			write(w, answer{status, s.errorBody(err.Error(), nil)})
+		})
 	}
 }
 
 // control executes an action, without a key, latency, faults or books.
-func (s *Service) control(w http.ResponseWriter, r *http.Request, a Action) {
+func (s *Service) control(w http.ResponseWriter, r *http.Request, a Action) (v any, err error) {
 	c := &call{request: r}
-	var err error
-	if c.raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err == nil {
-		err = c.parse(nil)
-	}
-	var v any
-	if err == nil {
-		v, err = a.do(s, c)
-	}
-	if err == nil {
-		write(w, answer{http.StatusOK, s.success(http.MethodGet, v).body})
-		return
-	}
-	status := http.StatusBadRequest
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		status = refused.status
-	}
-	write(w, answer{status, s.errorBody(err.Error(), nil)})
-}
-
-func (s *Service) adminDeposit(c *call) (any, error) {
-	cents, given := c.body.maybeDollars("amount")
-	if !given || cents <= 0 {
-		c.body.fail("amount", "must be an amount in dollars, more than 0")
-	}
-	if err := s.finish(c); err != nil {
+	if c.raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		return nil, err
 	}
-	s.Deposit(cents)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return map[string]any{"balance": dollars(s.orderBook.balance)}, nil
+	if err = c.parse(nil); err != nil {
+		return nil, err
+	}
+	do := a.read(s, c.body)
+	if err = s.finish(c); err != nil {
+		return nil, err
+	}
+	return do(r.Context())
 }
 
 // seconds reads an optional number of seconds, at most a day.
@@ -90,8 +127,32 @@ func (o *object) maybeCount(name string) int64 {
 	return o.count(name)
 }
 
-func (s *Service) adminAddFault(c *call) (any, error) {
-	o := c.body
+// readAdvance advances the given filing, or all of them.
+func readAdvance(s *Service, o *object) action {
+	orderID, _ := o.maybeText("orderId")
+	all, _ := o.maybeFlag("all")
+	status, _ := o.maybeText("status")
+	if all == (orderID != "") {
+		o.fail("orderId", "or all is required, but not both")
+	}
+	return func(ctx context.Context) (any, error) {
+		if all {
+			return movedAnswer(s.AdvanceAll(ctx, status)), nil
+		}
+		events, err := s.Advance(ctx, orderID, status)
+		return movedAnswer(events, 1), err
+	}
+}
+
+func movedAnswer(events []Event, moved int) any {
+	ids := make([]string, len(events))
+	for i, e := range events {
+		ids[i] = e.ID
+	}
+	return map[string]any{"moved": moved, "events": ids}
+}
+
+func readFault(s *Service, o *object) action {
 	f := Fault{Kind: Kind(o.text("kind"))}
 	o.oneOf("kind", string(f.Kind), KindNames())
 	if f.Kind == FaultStatus {
@@ -107,111 +168,32 @@ func (s *Service) adminAddFault(c *call) (any, error) {
 	}
 	f.Nth, f.Times = int(o.maybeCount("nth")), int(o.maybeCount("times"))
 	f.For, f.RetryAfter = o.seconds("forSeconds"), o.seconds("retryAfterSeconds")
-	if err := s.finish(c); err != nil {
-		return nil, err
+	return func(context.Context) (any, error) {
+		s.Inject(f)
+		return map[string]any{"fault": f.String()}, nil
 	}
-	s.Inject(f)
-	return map[string]any{"fault": f.String()}, nil
 }
 
-func (s *Service) adminClearFaults(c *call) (any, error) {
-	err := s.finish(c)
-	if err == nil {
-		s.ClearFaults()
-	}
-	return map[string]any{}, err
-}
-
-// adminDown starts an outage, which ends after the given seconds. An outage that refuses
+// readDown starts an outage, which ends after the given seconds. An outage that refuses
 // connections requires an end, because the controls cannot be reached during it.
-func (s *Service) adminDown(c *call) (any, error) {
-	mode, length := c.body.text("mode"), c.body.seconds("seconds")
-	c.body.oneOf("mode", mode, []string{"up", "answer", string(OutageRefuse)})
+func readDown(s *Service, o *object) action {
+	mode, length := o.text("mode"), o.seconds("seconds")
+	o.oneOf("mode", mode, []string{"up", "answer", string(OutageRefuse)})
 	if mode == string(OutageRefuse) && length == 0 {
-		c.body.fail("seconds", "is required: no control can be reached while connections are refused")
+		o.fail("seconds", "is required: no control can be reached while connections are refused")
 	}
-	if err := s.finish(c); err != nil {
-		return nil, err
+	return func(context.Context) (any, error) {
+		// Any other mode ends the outage.
+		outage := map[string]Outage{"answer": Outage503, "refuse": OutageRefuse}[mode]
+		if length > 0 {
+			time.AfterFunc(length, func() { s.SetOutage(OutageNone) })
+		}
+		// Refuse connections only after this answer is sent.
+		if outage == OutageRefuse {
+			time.AfterFunc(50*time.Millisecond, func() { s.SetOutage(outage) })
+		} else {
+			s.SetOutage(outage)
+		}
+		return map[string]any{"mode": mode}, nil
 	}
-	// Any other mode ends the outage.
-	outage := map[string]Outage{"answer": Outage503, "refuse": OutageRefuse}[mode]
-	if length > 0 {
-		time.AfterFunc(length, func() { s.SetOutage(OutageNone) })
-	}
-	// Refuse connections only after this answer is sent.
-	if outage == OutageRefuse {
-		time.AfterFunc(50*time.Millisecond, func() { s.SetOutage(outage) })
-	} else {
-		s.SetOutage(outage)
-	}
-	return map[string]any{"mode": mode}, nil
-}
-
-// adminAdvance advances the given filing, or all of them.
-func (s *Service) adminAdvance(c *call) (any, error) {
-	orderID, _ := c.body.maybeText("orderId")
-	all, _ := c.body.maybeFlag("all")
-	status, _ := c.body.maybeText("status")
-	if all == (orderID != "") {
-		c.body.fail("orderId", "or all is required, but not both")
-	}
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	if !all {
-		events, err := s.Advance(c.request.Context(), orderID, status)
-		return movedAnswer(events, 1), err
-	}
-	return movedAnswer(s.AdvanceAll(c.request.Context(), status)), nil
-}
-
-func movedAnswer(events []Event, moved int) any {
-	ids := make([]string, len(events))
-	for i, e := range events {
-		ids[i] = e.ID
-	}
-	return map[string]any{"moved": moved, "events": ids}
-}
-
-func (s *Service) adminException(c *call) (any, error) {
-	orderID, code := c.body.text("orderId"), int(c.body.maybeCount("code"))
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	events, err := s.Raise(c.request.Context(), orderID, code)
-	return movedAnswer(events, 1), err
-}
-
-func (s *Service) adminSubscription(c *call) (any, error) {
-	orderID, status := c.body.text("orderId"), c.body.text("status")
-	c.body.oneOf("status", status, []string{"active", "canceled", "past_due"})
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	return map[string]any{"status": status}, s.SetSubscription(orderID, status)
-}
-
-func (s *Service) adminRenew(c *call) (any, error) {
-	orderID := c.body.text("orderId")
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	item, _, err := s.Renew(c.request.Context(), orderID)
-	return map[string]any{"orderId": item.ID}, err
-}
-
-func (s *Service) adminMail(c *call) (any, error) {
-	orderID := c.body.text("orderId")
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	e, err := s.AgentMail(c.request.Context(), orderID)
-	return map[string]any{"eventId": e.ID}, err
-}
-
-func (s *Service) adminTestDelivery(c *call) (any, error) {
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	return map[string]any{"eventId": s.TestDelivery(c.request.Context()).ID}, nil
 }

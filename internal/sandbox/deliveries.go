@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/retry"
@@ -32,9 +33,11 @@ const SignatureHeader = "Service-Signature"
 
 // Webhook is a registered endpoint.
 type Webhook struct {
-	ID, URL, Secret string
-	Types           []string
-	At              time.Time
+	ID     string   `json:"id"`
+	URL    string   `json:"url"`
+	Types  []string `json:"eventTypes"`
+	At     stamp    `json:"createdAt"`
+	Secret string   `json:"signingSecret,omitempty"`
 }
 
 // webhooks delivers events to the registered endpoints.
@@ -43,13 +46,15 @@ type webhooks struct {
 	hooks []*webhook
 }
 
+// deliveriesAtOnce is the number of concurrent deliveries to one endpoint.
+const deliveriesAtOnce = 8
+
 // webhook is an endpoint with its deliveries.
 type webhook struct {
 	Webhook
-	queue []*parcel
-	// carriers is the number of goroutines that process the queue.
-	carriers int
-	counts   deliveryCounts
+	// slots limits the deliveries in flight.
+	slots  chan struct{}
+	counts deliveryCounts
 }
 
 // deliveryCounts counts the deliveries to an endpoint.
@@ -61,14 +66,6 @@ type deliveryCounts struct {
 	Waiting int `json:"waiting"`
 	// Lost counts the deliveries without further attempts.
 	Lost int `json:"lost"`
-}
-
-type webhookAnswer struct {
-	ID            string   `json:"id"`
-	URL           string   `json:"url"`
-	EventTypes    []string `json:"eventTypes"`
-	CreatedAt     stamp    `json:"createdAt"`
-	SigningSecret string   `json:"signingSecret"`
 }
 
 func (w *webhooks) createWebhook(c *call) (any, error) {
@@ -89,8 +86,7 @@ func (w *webhooks) createWebhook(c *call) (any, error) {
 	if err := w.finish(c); err != nil {
 		return nil, err
 	}
-	hook = w.AddWebhook(hook)
-	return webhookAnswer{hook.ID, hook.URL, hook.Types, stamp(hook.At), hook.Secret}, nil
+	return w.addWebhook(hook), nil
 }
 
 // AddWebhook registers an endpoint and returns it with an id, and with a secret if it has none. An
@@ -98,14 +94,18 @@ func (w *webhooks) createWebhook(c *call) (any, error) {
 func (w *webhooks) AddWebhook(hook Webhook) Webhook {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hook.ID, hook.At = w.id("we"), w.cfg.Now()
+	return w.addWebhook(hook)
+}
+
+func (w *webhooks) addWebhook(hook Webhook) Webhook {
+	hook.ID, hook.At = w.id("we"), stamp(w.cfg.Now())
 	if hook.Secret == "" {
 		hook.Secret = fmt.Sprintf("whsec_%016x%016x", w.rand.Uint64(), w.rand.Uint64())
 	}
 	if len(hook.Types) == 0 {
 		hook.Types = eventTypes
 	}
-	w.hooks = append(w.hooks, &webhook{Webhook: hook})
+	w.hooks = append(w.hooks, &webhook{Webhook: hook, slots: make(chan struct{}, deliveriesAtOnce)})
 	return hook
 }
 
@@ -116,108 +116,68 @@ func Sign(secret string, body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// parcel is an event that is being delivered to one endpoint.
-type parcel struct {
-	event *Event
-	tries int
-	// wait is the wait before the latest retry.
-	wait time.Duration
-	// first is the receipt of the first attempt. It is nil afterwards.
-	first *receipt
-}
-
-// receipt is done when each of its parcels has been attempted once. Service.mu guards open.
-type receipt struct {
-	open int
-	done chan struct{}
-}
-
-func (r *receipt) tick() {
-	if r == nil {
-		return
-	}
-	if r.open--; r.open == 0 {
-		close(r.done)
-	}
-}
-
-// send queues events for every endpoint that subscribes to them, and returns at once. The caller
-// holds s.mu.
-func (w *webhooks) send(events ...*Event) *receipt {
-	r := &receipt{open: 1, done: make(chan struct{})}
+// send delivers events to every endpoint that subscribes to them, and returns at once. The channel
+// is closed when each delivery was attempted once. The caller holds the lock.
+func (w *webhooks) send(events ...Event) (attempted <-chan struct{}) {
+	var first sync.WaitGroup
 	for _, e := range events {
 		for _, hook := range w.hooks {
 			if slices.Contains(hook.Types, e.Type) {
-				r.open++
 				hook.counts.Waiting++
-				w.enqueue(hook, &parcel{event: e, first: r})
+				first.Add(1)
+				go w.deliver(hook, e, sync.OnceFunc(first.Done))
 			}
 		}
 	}
-	r.tick()
-	return r
+	done := make(chan struct{})
+	go func() {
+		first.Wait()
+		close(done)
+	}()
+	return done
 }
 
-// wait returns when r is done, ctx ends, or the service is closed.
-func (w *webhooks) wait(ctx context.Context, r *receipt) {
+// wait returns when attempted is closed, ctx ends, or the service is closed.
+func (w *webhooks) wait(ctx context.Context, attempted <-chan struct{}) {
 	select {
-	case <-r.done:
+	case <-attempted:
 	case <-ctx.Done():
 	case <-w.life.Done():
 	}
 }
 
-// enqueue queues a parcel and starts a goroutine for it, up to
-// DeliveriesAtOnce. The caller holds s.mu.
-func (w *webhooks) enqueue(hook *webhook, p *parcel) {
-	hook.queue = append(hook.queue, p)
-	if hook.carriers < w.cfg.DeliveriesAtOnce {
-		hook.carriers++
-		go w.deliver(hook)
-	}
-}
-
-// deliver delivers parcels until the queue is empty.
-func (w *webhooks) deliver(hook *webhook) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { hook.carriers-- }()
-	for len(hook.queue) > 0 && w.life.Err() == nil {
-		p := hook.queue[0]
-		hook.queue = hook.queue[1:]
-		w.mu.Unlock()
-		taken := w.post(hook, p.event.Body)
+// deliver attempts to deliver an event until the endpoint takes it or no attempts remain. It calls
+// attempted after the first attempt.
+func (w *webhooks) deliver(hook *webhook, e Event, attempted func()) {
+	defer attempted()
+	var wait time.Duration
+	for retries := 0; ; retries++ {
+		taken := w.post(hook, e.Body)
+		lost := !taken && retries >= w.cfg.Retries
 		w.mu.Lock()
-		w.recordAttempt(hook, p, taken)
-	}
-}
-
-// recordAttempt finishes the parcel of an attempt, or queues the next attempt.
-func (w *webhooks) recordAttempt(hook *webhook, p *parcel, taken bool) {
-	n := &hook.counts
-	n.Attempts++
-	p.tries++
-	p.first.tick()
-	p.first = nil
-	switch {
-	case taken:
-		n.Taken++
-		n.Waiting--
-	case p.tries > w.cfg.Retries:
-		n.Lost++
-		n.Waiting--
-	default:
-		p.wait = retry.After(p.wait, w.cfg.RetryAfter, time.Minute)
-		time.AfterFunc(p.wait, func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.enqueue(hook, p)
-		})
+		hook.counts.Attempts++
+		switch {
+		case taken:
+			hook.counts.Taken++
+		case lost:
+			hook.counts.Lost++
+		}
+		if taken || lost {
+			hook.counts.Waiting--
+		}
+		w.mu.Unlock()
+		attempted()
+		wait = retry.After(wait, w.cfg.RetryAfter, time.Minute)
+		if taken || lost || retry.Sleep(w.life, wait) != nil {
+			return
+		}
 	}
 }
 
 // post makes one attempt, and reports whether the endpoint answered 2xx.
 func (w *webhooks) post(hook *webhook, body []byte) (taken bool) {
+	hook.slots <- struct{}{}
+	defer func() { <-hook.slots }()
 	req, err := http.NewRequestWithContext(w.life, http.MethodPost, hook.URL, bytes.NewReader(body))
 	if err != nil {
 		return false

@@ -18,12 +18,14 @@ const (
 // Document is a file of a filing or of registered agent mail.
 // Source: spec section 2, which does not show its fields.
 type Document struct {
-	ID, CompanyID, OrderID string
+	ID        string `json:"id"`
+	CompanyID string `json:"companyId"`
+	OrderID   string `json:"orderId"`
 	// Type is registered_agent for agent mail. The spec does not show other values.
-	Type string
-	At   time.Time
+	Type string `json:"documentType"`
+	At   stamp  `json:"createdAt"`
 	// Elsewhere marks a document of another organization, which is never shown.
-	Elsewhere bool
+	Elsewhere bool `json:"-"`
 }
 
 // documents has the documents and the links to them and to the dashboard.
@@ -34,7 +36,7 @@ type documents struct {
 	links   map[string]link
 }
 
-// AddDocument puts a document on record and returns it. It fills in an empty ID or time.
+// AddDocument puts a document on record and returns it. It fills in an empty ID, and the time.
 func (s *documents) AddDocument(d Document) Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,46 +47,28 @@ func (s *documents) addDocument(d Document) *Document {
 	if d.ID == "" {
 		d.ID = s.id("doc")
 	}
-	if d.At.IsZero() {
-		d.At = s.cfg.Now()
-	}
+	d.At = stamp(s.cfg.Now())
 	s.files[d.ID] = &d
 	return &d
 }
 
 var documentID = regexp.MustCompile(`^doc_[A-Za-z0-9_-]+$`)
 
-type documentAnswer struct {
-	ID           string `json:"id"`
-	CompanyID    string `json:"companyId"`
-	OrderID      string `json:"orderId"`
-	DocumentType string `json:"documentType"`
-	CreatedAt    stamp  `json:"createdAt"`
-	URL          string `json:"url"`
-	ExpiresAt    stamp  `json:"expiresAt"`
-}
-
 // getDocument answers with a new link to /files/{id}. Earlier links keep their lifetime.
 func (s *documents) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	d := s.files[c.id]
 	if d == nil || d.Elsewhere {
 		return nil, refuse(http.StatusNotFound, "Document not found")
 	}
 	token, expires := s.newLink(d.ID, downloadLife)
-	return documentAnswer{
-		ID:           d.ID,
-		CompanyID:    d.CompanyID,
-		OrderID:      d.OrderID,
-		DocumentType: d.Type,
-		CreatedAt:    stamp(d.At),
-		URL:          base(c.request) + "/files/" + url.PathEscape(d.ID) + "?token=" + token,
-		ExpiresAt:    stamp(expires),
-	}, nil
+	return struct {
+		*Document
+		URL       string `json:"url"`
+		ExpiresAt stamp  `json:"expiresAt"`
+	}{d, base(c.request) + "/files/" + url.PathEscape(d.ID) + "?token=" + token, stamp(expires)}, nil
 }
 
 // fileEndpoint is the endpoint of downloads in a Fault. It needs no key, because the link
@@ -157,13 +141,7 @@ startxref
 `
 
 // base returns the address at which the client reached the service.
-func base(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
-}
+func base(r *http.Request) string { return "http://" + r.Host }
 
 // link is a link to a document, or to the dashboard of a company. It needs no key.
 type link struct {
@@ -188,8 +166,6 @@ func (s *documents) createMagicLink(c *call) (any, error) {
 	if err := s.finish(c); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.records.findUser(user) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}

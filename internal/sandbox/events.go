@@ -65,7 +65,7 @@ type filings struct {
 	orders    *orderBook
 	documents *documents
 	webhooks  *webhooks
-	events    []*Event
+	events    []Event
 }
 
 // next returns the status after a filing's current one, or "" at the end.
@@ -99,23 +99,32 @@ func (f *filings) Advance(ctx context.Context, orderID, status string) ([]Event,
 
 // AdvanceAll advances every filing that has not reached its last status, and returns their number.
 func (f *filings) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
-	f.mu.Lock()
-	var events []*Event
 	moved := 0
-	for _, o := range f.orders.orders {
-		for i := range o.Items {
-			item := &o.Items[i]
-			if item.Existing || next(item) == "" {
-				continue
+	events, _ := f.publish(ctx, func() (events []Event, err error) {
+		for _, o := range f.orders.orders {
+			for i := range o.Items {
+				item := &o.Items[i]
+				if item.Existing || next(item) == "" {
+					continue
+				}
+				moved++
+				events = append(events, f.changeStatus(item, func() { item.Status = cmp.Or(status, next(item)) })...)
 			}
-			moved++
-			events = append(events, f.changeStatus(item, func() { item.Status = cmp.Or(status, next(item)) })...)
 		}
-	}
-	r := f.webhooks.send(events...)
+		return events, nil
+	})
+	return events, moved
+}
+
+// publish delivers the events of a change, which runs under the lock. It returns after every
+// endpoint was attempted once.
+func (f *filings) publish(ctx context.Context, change func() ([]Event, error)) ([]Event, error) {
+	f.mu.Lock()
+	events, err := change()
+	attempted := f.webhooks.send(events...)
 	f.mu.Unlock()
-	f.webhooks.wait(ctx, r)
-	return values(events), moved
+	f.webhooks.wait(ctx, attempted)
+	return events, err
 }
 
 // Raise reports an exception of a filing, such as 482. A code of 0 selects one that fits its
@@ -145,31 +154,28 @@ func raise(item *Item, code int) error {
 }
 
 func (f *filings) moveFiling(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
-	f.mu.Lock()
-	item := f.records.items[orderID]
-	if item == nil {
-		f.mu.Unlock()
-		return nil, fmt.Errorf("move %q: %w", orderID, ErrNoOrder)
-	}
-	was := *item
-	var err error
-	events := f.changeStatus(item, func() {
-		if err = to(item); err != nil {
-			*item = was
+	return f.publish(ctx, func() ([]Event, error) {
+		item := f.records.items[orderID]
+		if item == nil {
+			return nil, fmt.Errorf("move %q: %w", orderID, ErrNoOrder)
 		}
+		was := *item
+		var err error
+		events := f.changeStatus(item, func() {
+			if err = to(item); err != nil {
+				*item = was
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("move %s, which is %s: %w", orderID, was.Status, err)
+		}
+		return events, nil
 	})
-	r := f.webhooks.send(events...)
-	f.mu.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("move %s, which is %s: %w", orderID, was.Status, err)
-	}
-	f.webhooks.wait(ctx, r)
-	return values(events), nil
 }
 
 // changeStatus changes the status of a filing and returns its events. An exception that is not
 // raised again is cured. The caller holds s.mu.
-func (f *filings) changeStatus(item *Item, to func()) []*Event {
+func (f *filings) changeStatus(item *Item, to func()) []Event {
 	was, had := item.Status, item.Exception
 	to()
 	if item.Status != exception {
@@ -182,7 +188,7 @@ func (f *filings) changeStatus(item *Item, to func()) []*Event {
 }
 
 // applyStatus applies a new status to the company and returns its events.
-func (f *filings) applyStatus(item *Item) []*Event {
+func (f *filings) applyStatus(item *Item) []Event {
 	now := f.cfg.Now()
 	rec := f.records.companies[item.CompanyID]
 	switch item.Status {
@@ -194,7 +200,7 @@ func (f *filings) applyStatus(item *Item) []*Event {
 		case formation:
 			rec.FormationDate = now.UTC().Format(time.DateOnly)
 		}
-		rec.UpdatedAt = now
+		rec.UpdatedAt = stamp(now)
 	case canceled:
 		switch item.Product {
 		case ein:
@@ -218,14 +224,14 @@ func (f *filings) applyStatus(item *Item) []*Event {
 
 // eventsOf returns the event for a filing's current status. A new appointment has none, because
 // section 6 lists only the change of agent.
-func (f *filings) eventsOf(item *Item) []*Event {
+func (f *filings) eventsOf(item *Item) []Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
 	}
-	return []*Event{f.statusEvent(item)}
+	return []Event{f.statusEvent(item)}
 }
 
-func (f *filings) statusEvent(item *Item) *Event {
+func (f *filings) statusEvent(item *Item) Event {
 	data := map[string]any{
 		"orderId": item.ID, "orderType": f.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
 	}
@@ -243,20 +249,20 @@ func (f *filings) statusEvent(item *Item) *Event {
 
 // AgentMail adds a document of registered agent mail to an order.
 func (f *filings) AgentMail(ctx context.Context, orderID string) (Event, error) {
-	f.mu.Lock()
-	item := f.records.items[orderID]
-	if item == nil {
-		f.mu.Unlock()
-		return Event{}, fmt.Errorf("mail for %q: %w", orderID, ErrNoOrder)
+	events, err := f.publish(ctx, func() ([]Event, error) {
+		item := f.records.items[orderID]
+		if item == nil {
+			return nil, fmt.Errorf("mail for %q: %w", orderID, ErrNoOrder)
+		}
+		return []Event{f.upload(item, registeredAgent)}, nil
+	})
+	if err != nil {
+		return Event{}, err
 	}
-	e := f.upload(item, registeredAgent)
-	r := f.webhooks.send(e)
-	f.mu.Unlock()
-	f.webhooks.wait(ctx, r)
-	return *e, nil
+	return events[0], nil
 }
 
-func (f *filings) upload(item *Item, documentType string) *Event {
+func (f *filings) upload(item *Item, documentType string) Event {
 	d := f.documents.addDocument(Document{CompanyID: item.CompanyID, OrderID: item.ID, Type: documentType})
 	return f.event(documentUploaded, item, map[string]any{
 		// Assumption: the event names the document's ID.
@@ -264,8 +270,8 @@ func (f *filings) upload(item *Item, documentType string) *Event {
 	})
 }
 
-func (f *filings) event(kind string, item *Item, data map[string]any) *Event {
-	e := &Event{ID: f.id("evt"), Type: kind, OrderID: item.ID, At: f.cfg.Now()}
+func (f *filings) event(kind string, item *Item, data map[string]any) Event {
+	e := Event{ID: f.id("evt"), Type: kind, OrderID: item.ID, At: f.cfg.Now()}
 	// Strings, numbers and stamps always encode.
 	e.Body, _ = json.Marshal(map[string]any{
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
@@ -278,26 +284,14 @@ func (f *filings) event(kind string, item *Item, data map[string]any) *Event {
 func (f *filings) Events() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return values(f.events)
+	return slices.Clone(f.events)
 }
 
 // TestDelivery sends an event of a made-up order to every endpoint.
 func (f *filings) TestDelivery(ctx context.Context) Event {
-	f.mu.Lock()
-	made := &Item{ID: "order_test", CompanyID: "comp_test", Product: annualReport, Status: submitted}
-	events := f.eventsOf(made)
-	r := f.webhooks.send(events...)
-	f.mu.Unlock()
-	f.webhooks.wait(ctx, r)
-	return *events[0]
-}
-
-func values(events []*Event) []Event {
-	list := make([]Event, len(events))
-	for i, e := range events {
-		list[i] = *e
-	}
-	return list
+	item := &Item{ID: "order_test", CompanyID: "comp_test", Product: annualReport, Status: submitted}
+	events, _ := f.publish(ctx, func() ([]Event, error) { return f.eventsOf(item), nil })
+	return events[0]
 }
 
 // advanceByClock moves every filing one step, again and again until the service is closed.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,11 +45,11 @@ var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, Fault
 
 // KindNames lists the kinds in the spelling of the controls.
 func KindNames() []string {
-	texts := make([]string, len(faultKinds))
-	for i, k := range faultKinds {
-		texts[i] = string(k)
+	var names []string
+	for _, k := range faultKinds {
+		names = append(names, string(k))
 	}
-	return texts
+	return names
 }
 
 // Fault makes answers fail. The first active fault that matches a request and is due applies.
@@ -104,15 +105,8 @@ func (f Fault) after() bool {
 	return f.After || f.Kind == FaultSlowBody
 }
 
-func (f Fault) endpoint() string {
-	if f.Endpoint == "" {
-		return "POST /orders"
-	}
-	return f.Endpoint
-}
-
 func (f Fault) matches(c *call) bool {
-	want := f.endpoint()
+	want := cmp.Or(f.Endpoint, "POST /orders")
 	if prefix, wild := strings.CutSuffix(want, "*"); wild {
 		if !strings.HasPrefix(c.endpoint, prefix) {
 			return false
@@ -234,11 +228,7 @@ func (in *faultInjector) applyFault(w http.ResponseWriter, c *call, f *Fault, a 
 	}
 	switch f.Kind {
 	case FaultTimeout:
-		limit := f.For
-		if limit == 0 {
-			limit = in.cfg.HangLimit
-		}
-		waitUntil(c.request.Context(), time.Now().Add(limit))
+		waitUntil(c.request.Context(), time.Now().Add(cmp.Or(f.For, in.cfg.HangLimit)))
 		panic(http.ErrAbortHandler)
 	case FaultReset:
 		reset(w)
@@ -301,10 +291,7 @@ func reset(w http.ResponseWriter) {
 }
 
 func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {
-	total := f.For
-	if total == 0 {
-		total = 2 * time.Second
-	}
+	total := cmp.Or(f.For, 2*time.Second)
 	const pieces = 10
 	if c.endpoint == fileEndpoint {
 		w.Header().Set("Content-Type", "application/pdf")

@@ -267,10 +267,9 @@ type orderBook struct {
 	records *records
 	prices  *priceList
 
-	orders   []*Order
-	balance  int64
-	deposits int64
-	charged  int64
+	orders  []*Order
+	balance int64
+	charged int64
 }
 
 // createOrder places an order completely or not at all. It checks shape, rules, conflicts and
@@ -280,8 +279,6 @@ func (b *orderBook) createOrder(c *call) (any, error) {
 	if err := b.invalid(c.found); err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.records.findUser(req.userID) == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
@@ -364,7 +361,6 @@ func (b *orderBook) recordOrder(req *orderRequest, rec *company, items []Item, t
 			rec.Agents[req.state] = ActiveService
 		case annualReport:
 			item.Subscription = "active"
-			rec.reports[req.state] = true
 		case foreignQualification:
 			rec.qualified[req.state] = true
 		}

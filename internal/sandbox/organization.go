@@ -33,8 +33,6 @@ func newOrganization(now time.Time) map[string]any {
 }
 
 func (o *organization) getOrganization(*call) (any, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	// The record is replaced and never changed.
 	return o.record, nil
 }
@@ -42,8 +40,6 @@ func (o *organization) getOrganization(*call) (any, error) {
 // patchOrganization changes the given fields.
 // Source: spec section 4, PATCH /organization.
 func (o *organization) patchOrganization(c *call) (any, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	next := c.body.change(o.record)
 	if err := o.finish(c); err != nil {
 		return nil, err

@@ -34,9 +34,7 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 
 // endpointRow is an endpoint without its secret.
 type endpointRow struct {
-	ID    string   `json:"id"`
-	URL   string   `json:"url"`
-	Types []string `json:"eventTypes"`
+	Webhook
 	deliveryCounts
 }
 
@@ -45,7 +43,9 @@ func (s *Service) endpoints() []endpointRow {
 	defer s.mu.Unlock()
 	rows := []endpointRow{}
 	for _, h := range s.webhooks.hooks {
-		rows = append(rows, endpointRow{h.ID, h.URL, h.Types, h.counts})
+		row := endpointRow{h.Webhook, h.counts}
+		row.Secret = ""
+		rows = append(rows, row)
 	}
 	return rows
 }

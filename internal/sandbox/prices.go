@@ -20,31 +20,30 @@ const (
 // Price is a line of the price list. Amounts are in cents.
 // Source: spec section 2.
 type Price struct {
-	Type, Name, Description string
+	Type        string `json:"type"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// Default is the default retail price.
-	Default int64
+	Default dollars `json:"defaultAmount"`
 	// Retail is the custom retail price. Zero if none is set.
-	Retail int64
+	Retail dollars `json:"retailAmount,omitempty"`
 	// Wholesale is the minimum retail price.
-	Wholesale int64
-	Disabled  bool
+	Wholesale dollars `json:"wholesaleAmount"`
+	Enabled   bool    `json:"enabled"`
 }
 
 // DefaultPrices returns a plausible price list. The spec shows no amounts.
 func DefaultPrices() []Price {
-	price := func(kind, name, description string, retail, wholesale int64) Price {
-		return Price{Type: kind, Name: name, Description: description, Default: retail, Wholesale: wholesale}
-	}
 	return []Price{
-		price(formationTier+"1", "Formation", "Formation of an LLC or CORP", 149_00, 75_00),
-		price(formationTier+"2", "Formation with EIN", "Bundles the EIN; registered agent subscription added",
-			249_00, 105_00),
-		price(formationTier+"3", "Formation with EIN and DBA",
-			"Bundles the EIN and a DBA; registered agent subscription added", 349_00, 155_00),
-		price(ein, "EIN", "Federal employer identification number", 79_00, 40_00),
-		price(registeredAgent, "Registered agent", "Yearly subscription, per state", 119_00, 50_00),
-		price(annualReport, "Annual report", "Per state and filing year", 99_00, 25_00),
-		price(foreignQualification, "Foreign qualification", "Per state", 179_00, 60_00),
+		{formationTier + "1", "Formation", "Formation of an LLC or CORP", 149_00, 0, 75_00, true},
+		{formationTier + "2", "Formation with EIN", "Bundles the EIN; registered agent subscription added",
+			249_00, 0, 105_00, true},
+		{formationTier + "3", "Formation with EIN and DBA",
+			"Bundles the EIN and a DBA; registered agent subscription added", 349_00, 0, 155_00, true},
+		{ein, "EIN", "Federal employer identification number", 79_00, 0, 40_00, true},
+		{registeredAgent, "Registered agent", "Yearly subscription, per state", 119_00, 0, 50_00, true},
+		{annualReport, "Annual report", "Per state and filing year", 99_00, 0, 25_00, true},
+		{foreignQualification, "Foreign qualification", "Per state", 179_00, 0, 60_00, true},
 	}
 }
 
@@ -99,44 +98,22 @@ func (l *priceList) fee(product, state, entityType string) int64 {
 func (l *priceList) wholesale(product string) int64 {
 	for _, p := range l.prices {
 		if p.Type == product {
-			return p.Wholesale
+			return int64(p.Wholesale)
 		}
 	}
 	return 0
 }
 
-type priceAnswer struct {
-	Type            string   `json:"type"`
-	Name            string   `json:"name"`
-	Description     string   `json:"description"`
-	DefaultAmount   dollars  `json:"defaultAmount"`
-	RetailAmount    *dollars `json:"retailAmount,omitempty"`
-	WholesaleAmount dollars  `json:"wholesaleAmount"`
-	Enabled         bool     `json:"enabled"`
-}
-
-func (l *priceList) priceAnswer(p Price) priceAnswer {
-	a := priceAnswer{
-		Type:            l.cfg.OrderTypes.write(p.Type),
-		Name:            p.Name,
-		Description:     p.Description,
-		DefaultAmount:   dollars(p.Default),
-		WholesaleAmount: dollars(p.Wholesale),
-		Enabled:         !p.Disabled,
-	}
-	if p.Retail != 0 {
-		retail := dollars(p.Retail)
-		a.RetailAmount = &retail
-	}
-	return a
+// written returns a price as the service answers it.
+func (l *priceList) written(p Price) Price {
+	p.Type = l.cfg.OrderTypes.write(p.Type)
+	return p
 }
 
 func (l *priceList) getPrices(*call) (any, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list := make([]priceAnswer, len(l.prices))
+	list := make([]Price, len(l.prices))
 	for i, p := range l.prices {
-		list[i] = l.priceAnswer(p)
+		list[i] = l.written(p)
 	}
 	return map[string]any{"prices": list}, nil
 }
@@ -152,8 +129,6 @@ func (l *priceList) putPrice(c *call) (any, error) {
 	if err := l.finish(c); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.prices,
 		func(p Price) bool { return c.id == p.Type || c.id == l.cfg.OrderTypes.write(p.Type) })
 	if i < 0 {
@@ -161,26 +136,26 @@ func (l *priceList) putPrice(c *call) (any, error) {
 	}
 	p := l.prices[i]
 	if hasRetail {
-		if floor := p.Wholesale; retail < floor {
+		if floor := int64(p.Wholesale); retail < floor {
 			r := forbidden(l.cfg.Invalid, "4 set price 1", "retailAmount is below the wholesale price of %s", p.Name)
 			r.minimum = &floor
 			return nil, r
 		}
-		p.Retail = retail
+		p.Retail = dollars(retail)
 	}
 	if hasEnabled {
 		if !enabled && !isTier(p) {
 			return nil, forbidden(l.cfg.Invalid, "4 set price 3", "Only formation tiers can be disabled")
 		}
 		if others := slices.ContainsFunc(l.prices, func(o Price) bool {
-			return isTier(o) && o.Type != p.Type && !o.Disabled
+			return isTier(o) && o.Type != p.Type && o.Enabled
 		}); !enabled && !others {
 			return nil, forbidden(l.cfg.Invalid, "4 set price 3", "At least one formation tier must remain enabled")
 		}
-		p.Disabled = !enabled
+		p.Enabled = enabled
 	}
 	l.prices[i] = p
-	return l.priceAnswer(p), nil
+	return l.written(p), nil
 }
 
 func isTier(p Price) bool { return strings.HasPrefix(p.Type, formationTier) }

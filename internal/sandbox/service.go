@@ -86,9 +86,6 @@ type Config struct {
 	// RetryAfter is the wait before the first retry. Each further wait is twice as long, up to a
 	// minute. The default is one second.
 	RetryAfter time.Duration
-	// DeliveriesAtOnce is the number of concurrent deliveries to one endpoint. The default is 8.
-	// With 1, events arrive in order.
-	DeliveriesAtOnce int
 	// Client delivers events. Nil means a client with a timeout of ten seconds that follows no
 	// redirects.
 	Client *http.Client
@@ -153,7 +150,6 @@ func New(cfg Config) *Service {
 	cfg.ExpeditedService = cmp.Or(cfg.ExpeditedService, 50_00)
 	cfg.AutoEntityType, cfg.AutoFormationState = cmp.Or(cfg.AutoEntityType, "LLC"), cmp.Or(cfg.AutoFormationState, "DE")
 	cfg.Retries, cfg.RetryAfter = cmp.Or(cfg.Retries, 12), cmp.Or(cfg.RetryAfter, time.Second)
-	cfg.DeliveriesAtOnce = cmp.Or(cfg.DeliveriesAtOnce, 8)
 	cfg.Client = cmp.Or(cfg.Client, &http.Client{
 		Timeout:       10 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -247,7 +243,6 @@ func (b *orderBook) Deposit(cents int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.balance += cents
-	b.deposits += cents
 }
 
 // charge deducts cents from the prepaid balance. A negative amount is a refund. The caller holds
@@ -257,7 +252,7 @@ func (b *orderBook) charge(cents int64) {
 	b.charged += cents
 }
 
-// endpoint is one row of the table of section 4.
+// endpoint is one row of the table of section 4. Its handler runs under the lock.
 type endpoint struct {
 	method, path string
 	do           func(*Service, *call) (any, error)
@@ -457,7 +452,10 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 	}
 	if err == nil {
 		var v any
-		if v, err = e.do(s, c); err == nil {
+		s.mu.Lock()
+		v, err = e.do(s, c)
+		s.mu.Unlock()
+		if err == nil {
 			return s.success(c.request.Method, v)
 		}
 	}
@@ -483,18 +481,12 @@ func (s *core) success(method string, v any) answer {
 }
 
 func (s *core) errorBody(message string, minimum *int64) []byte {
-	type fields struct {
-		Message       string   `json:"message"`
-		MinimumAmount *dollars `json:"minimumAmount,omitempty"`
-	}
-	f := fields{Message: message}
+	v := map[string]any{"message": message}
 	if minimum != nil {
-		d := dollars(*minimum)
-		f.MinimumAmount = &d
+		v["minimumAmount"] = dollars(*minimum)
 	}
-	var v any = f
 	if s.cfg.NestedErrors {
-		v = map[string]any{"error": f}
+		v = map[string]any{"error": v}
 	}
 	// Strings and numbers always encode.
 	body, _ := json.Marshal(v)

@@ -34,6 +34,11 @@ func (p *problems) add(rule, format string, args ...any) {
 	*p = append(*p, problem{rule: rule, message: fmt.Sprintf(format, args...)})
 }
 
+// addHidden adds a problem that no client can foresee.
+func (p *problems) addHidden(rule, message string) {
+	*p = append(*p, problem{rule: rule, message: message, hidden: true})
+}
+
 // parseBody returns the top object of a JSON body. The error is a problem of the JSON itself.
 func parseBody(body []byte, found *problems) (*object, error) {
 	switch {

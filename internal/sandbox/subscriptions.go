@@ -39,34 +39,32 @@ func (r *records) SetSubscription(orderID, status string) error {
 // Renew adds the next year's report under the subscription of an annual report, charges it and
 // sends its event as pending. No client has seen its order ID.
 // Source: spec section 4, order rule 9.
-func (f *filings) Renew(ctx context.Context, orderID string) (Item, []Event, error) {
-	f.mu.Lock()
-	was := f.records.items[orderID]
-	if was == nil || was.Product != annualReport || was.Subscription != "active" {
-		f.mu.Unlock()
-		return Item{}, nil, fmt.Errorf("renew %q: %w", orderID, ErrNoOrder)
-	}
-	// The year has four digits.
-	last, _ := strconv.Atoi(was.Year)
-	for _, other := range f.records.items {
-		if other.Product == annualReport && other.CompanyID == was.CompanyID && other.State == was.State {
-			other, _ := strconv.Atoi(other.Year)
-			last = max(last, other)
+func (f *filings) Renew(ctx context.Context, orderID string) (renewed Item, events []Event, err error) {
+	events, err = f.publish(ctx, func() ([]Event, error) {
+		was := f.records.items[orderID]
+		if was == nil || was.Product != annualReport || was.Subscription != "active" {
+			return nil, fmt.Errorf("renew %q: %w", orderID, ErrNoOrder)
 		}
-	}
-	rec := f.records.companies[was.CompanyID]
-	req := &orderRequest{
-		userID: was.UserID, companyID: was.CompanyID, state: was.State,
-		report: &reportPart{year: fmt.Sprintf("%04d", last+1)},
-	}
-	items := f.orders.billItems(req, rec)
-	o := f.orders.recordOrder(req, rec, items, sum(items), nil)
-	o.Renewal = true
-	item := &o.Items[0]
-	events := f.changeStatus(item, func() { item.Status = pending })
-	r := f.webhooks.send(events...)
-	renewed := *item
-	f.mu.Unlock()
-	f.webhooks.wait(ctx, r)
-	return renewed, values(events), nil
+		// The year has four digits.
+		last, _ := strconv.Atoi(was.Year)
+		for _, other := range f.records.items {
+			if other.Product == annualReport && other.CompanyID == was.CompanyID && other.State == was.State {
+				other, _ := strconv.Atoi(other.Year)
+				last = max(last, other)
+			}
+		}
+		rec := f.records.companies[was.CompanyID]
+		req := &orderRequest{
+			userID: was.UserID, companyID: was.CompanyID, state: was.State,
+			report: &reportPart{year: fmt.Sprintf("%04d", last+1)},
+		}
+		items := f.orders.billItems(req, rec)
+		o := f.orders.recordOrder(req, rec, items, sum(items), nil)
+		o.Renewal = true
+		item := &o.Items[0]
+		events := f.changeStatus(item, func() { item.Status = pending })
+		renewed = *item
+		return events, nil
+	})
+	return renewed, events, err
 }

@@ -1,35 +1,25 @@
 package sandbox
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // User is a customer of the organization.
 // Source: spec section 2.
 type User struct {
-	ID, FullName, Email string
+	ID       string `json:"id"`
+	FullName string `json:"fullName"`
+	Email    string `json:"email"`
 	// PhoneNumber is in E.164 format, or empty.
-	PhoneNumber          string
-	CreatedAt, UpdatedAt time.Time
-
-	// Elsewhere marks a user of another organization. The user is never shown, but the email
-	// address and phone number are in use.
-	Elsewhere bool
-}
-
-type userAnswer struct {
-	ID          string `json:"id"`
-	FullName    string `json:"fullName"`
-	Email       string `json:"email"`
 	PhoneNumber string `json:"phoneNumber,omitempty"`
 	CreatedAt   stamp  `json:"createdAt"`
 	UpdatedAt   stamp  `json:"updatedAt"`
-}
 
-func (u *User) answer() userAnswer {
-	return userAnswer{u.ID, u.FullName, u.Email, u.PhoneNumber, stamp(u.CreatedAt), stamp(u.UpdatedAt)}
+	// Elsewhere marks a user of another organization. The user is never shown, but the email
+	// address and phone number are in use.
+	Elsewhere bool `json:"-"`
 }
 
 // AddUser puts a user on record, fills in empty fields, and returns it.
@@ -43,16 +33,10 @@ func (r *records) addUser(u User) *User {
 	if u.ID == "" {
 		u.ID = r.id("user")
 	}
-	if u.FullName == "" {
-		u.FullName = "Alex Morgan"
-	}
-	if u.Email == "" {
-		u.Email = strings.ToLower(u.ID) + "@users.example"
-	}
-	if u.CreatedAt.IsZero() {
-		u.CreatedAt = r.cfg.Now()
-		u.UpdatedAt = u.CreatedAt
-	}
+	u.FullName = cmp.Or(u.FullName, "Alex Morgan")
+	u.Email = cmp.Or(u.Email, strings.ToLower(u.ID)+"@users.example")
+	u.CreatedAt = stamp(r.cfg.Now())
+	u.UpdatedAt = u.CreatedAt
 	r.users[u.ID] = &u
 	r.usersByEmail[strings.ToLower(u.Email)] = &u
 	if u.PhoneNumber != "" {
@@ -63,10 +47,7 @@ func (r *records) addUser(u User) *User {
 
 // findUser returns the user with an ID or email address, or nil.
 func (r *records) findUser(key string) *User {
-	u := r.users[key]
-	if u == nil {
-		u = r.usersByEmail[strings.ToLower(key)]
-	}
+	u := cmp.Or(r.users[key], r.usersByEmail[strings.ToLower(key)])
 	switch {
 	case u != nil && u.Elsewhere:
 		return nil
@@ -85,13 +66,11 @@ func (r *records) getUser(c *call) (any, error) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers",
 			"%q is neither a user id nor an email address", c.id)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	u := r.findUser(c.id)
 	if u == nil {
 		return nil, refuse(http.StatusNotFound, "User not found")
 	}
-	return u.answer(), nil
+	return u, nil
 }
 
 // createUser refuses an email address or phone number of any organization's user.
@@ -106,13 +85,11 @@ func (r *records) createUser(c *call) (any, error) {
 	if err := r.finish(c); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.usersByEmail[strings.ToLower(u.Email)] != nil {
 		return nil, refuse(http.StatusConflict, "A user with this email already exists")
 	}
 	if phoned && r.usersByPhone[u.PhoneNumber] != nil {
 		return nil, refuse(http.StatusConflict, "A user with this phone number already exists")
 	}
-	return r.addUser(u).answer(), nil
+	return r.addUser(u), nil
 }
