@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -429,40 +428,33 @@ func slugify(name string) string {
 // ReadCompanies reads a list of companies. The list is a CSV whose first line names the columns id,
 // slug, userId and the texts of a company, such as legalName. Only the id or the slug is required.
 func ReadCompanies(r io.Reader) ([]Company, error) {
-	lines := csv.NewReader(r)
-	head, err := lines.Read()
+	lines, err := csv.NewReader(r).ReadAll()
+	if err == nil && len(lines) == 0 {
+		err = io.EOF
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the list of companies: %w", err)
 	}
-	for i := range head {
-		head[i] = strings.TrimSpace(strings.TrimPrefix(head[i], "\ufeff"))
-	}
-	var all []Company
-	for line := 2; ; line++ {
-		cells, err := lines.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the list of companies: %w", err)
-		}
-		var c Company
+	all := make([]Company, len(lines)-1)
+	for n, cells := range lines[1:] {
+		c := &all[n]
 		texts := c.texts()
 		texts["id"], texts["slug"], texts["userId"] = &c.ID, &c.Slug, &c.UserID
 		for i, cell := range cells {
-			text := texts[head[i]]
+			name := strings.TrimSpace(strings.TrimPrefix(lines[0][i], "\ufeff"))
+			text := texts[name]
 			if text == nil {
-				return nil, fmt.Errorf("the list of companies has a column %q, which is none of %s", head[i],
+				return nil, fmt.Errorf("the list of companies has a column %q, which is none of %s", name,
 					strings.Join(slices.Sorted(maps.Keys(texts)), ", "))
 			}
 			*text = strings.TrimSpace(cell)
 		}
 		switch {
 		case c.ID == "" && c.Slug == "":
-			return nil, fmt.Errorf("line %d of the list of companies has neither an id nor a slug", line)
+			return nil, fmt.Errorf("line %d of the list of companies has neither an id nor a slug", n+2)
 		case c.ID != "" && !companyID.MatchString(c.ID):
-			return nil, fmt.Errorf("line %d of the list of companies: %q is not a company id (comp_…)", line, c.ID)
+			return nil, fmt.Errorf("line %d of the list of companies: %q is not a company id (comp_…)", n+2, c.ID)
 		}
-		all = append(all, c)
 	}
+	return all, nil
 }

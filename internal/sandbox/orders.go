@@ -247,20 +247,6 @@ type Item struct {
 // Amount returns the cost of the item in cents.
 func (i Item) Amount() int64 { return i.Price + i.Fee + i.Service }
 
-type itemAnswer struct {
-	OrderType          string  `json:"orderType"`
-	OrderID            string  `json:"orderId"`
-	CreatedAt          stamp   `json:"createdAt"`
-	FilingDate         stamp   `json:"filingDate"`
-	FilingStatus       string  `json:"filingStatus"`
-	SubscriptionStatus *string `json:"subscriptionStatus"`
-}
-
-type orderAnswer struct {
-	CompanyID string       `json:"companyId"`
-	Items     []itemAnswer `json:"items"`
-}
-
 // orderBook places and charges orders.
 type orderBook struct {
 	*core
@@ -301,17 +287,12 @@ func (b *orderBook) createOrder(c *call) (any, error) {
 		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
 	}
 	if rec == nil {
-		rec = b.recordFormation(req)
+		formed := req.formation.company
+		formed.UserID, formed.FormationState = req.userID, req.state
+		rec = b.records.addCompany(formed)
 	}
 	c.order = b.recordOrder(req, rec, items, total, c.raw)
-	return b.orderAnswer(c.order), nil
-}
-
-// recordFormation puts the company of a formation on record.
-func (b *orderBook) recordFormation(req *orderRequest) *company {
-	seed := req.formation.company
-	seed.UserID, seed.FormationState = req.userID, req.state
-	return b.records.addCompany(seed)
+	return b.answerOf(c.order), nil
 }
 
 // conflict returns the idempotent 409, or nil if the order does not conflict.
@@ -385,22 +366,24 @@ func (req *orderRequest) supplied() *suppliedAgent {
 	return nil
 }
 
-func (b *orderBook) orderAnswer(o *Order) orderAnswer {
-	a := orderAnswer{CompanyID: o.CompanyID, Items: make([]itemAnswer, len(o.Items))}
+// answerOf returns the answer to an order.
+func (b *orderBook) answerOf(o *Order) any {
+	items := make([]map[string]any, len(o.Items))
 	for i, item := range o.Items {
-		a.Items[i] = itemAnswer{
-			OrderType:    b.cfg.OrderTypes.write(item.Product),
-			OrderID:      item.ID,
-			CreatedAt:    stamp(item.At),
-			FilingDate:   stamp(item.FilingDate),
-			FilingStatus: item.Status,
+		items[i] = map[string]any{
+			"orderType":          b.cfg.OrderTypes.write(item.Product),
+			"orderId":            item.ID,
+			"createdAt":          stamp(item.At),
+			"filingDate":         stamp(item.FilingDate),
+			"filingStatus":       item.Status,
+			"subscriptionStatus": nil,
 		}
 		if item.Subscription != "" {
-			a.Items[i].SubscriptionStatus = &item.Subscription
+			items[i]["subscriptionStatus"] = item.Subscription
 		}
 	}
 	if b.cfg.ShuffleItems {
-		b.rand.Shuffle(len(a.Items), func(i, j int) { a.Items[i], a.Items[j] = a.Items[j], a.Items[i] })
+		b.rand.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	}
-	return a
+	return map[string]any{"companyId": o.CompanyID, "items": items}
 }

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -102,15 +103,13 @@ const (
 	Camel Style = "camel"
 )
 
+var nextWord = regexp.MustCompile("_.")
+
 func (s Style) write(name string) string {
 	if s != Camel {
 		return name
 	}
-	words := strings.Split(name, "_")
-	for i, w := range words[1:] {
-		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	return strings.Join(words, "")
+	return nextWord.ReplaceAllStringFunc(name, func(word string) string { return strings.ToUpper(word[1:]) })
 }
 
 // core is what the areas of the service share. Its lock guards the fields of all areas.

@@ -105,21 +105,13 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 	return tok, nil
 }
 
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	case []any:
-		return "an array"
-	}
-	return "an object"
+// kinds are the types of JSON values.
+var kinds = map[string]string{
+	"<nil>": "null", "bool": "a boolean", "string": "a string", "json.Number": "a number", "[]interface {}": "an array",
+	"map[string]interface {}": "an object",
 }
+
+func kindOf(v any) string { return kinds[fmt.Sprintf("%T", v)] }
 
 // object is one JSON object of a request. Its readers record problems and return the zero value, so
 // that one answer lists all problems of a request.
