@@ -14,7 +14,7 @@ import (
 func newTemplateCommand(g *global) *cobra.Command {
 	var output string
 	var names []string
-	for _, p := range importer.Templates() {
+	for _, p := range filing.Products {
 		names = append(names, string(p))
 	}
 	products := strings.Join(names, ", ")

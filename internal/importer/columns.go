@@ -192,6 +192,12 @@ func (c *column) values() []string {
 	return c.choices
 }
 
+// choosing returns the column with choices and further words for them.
+func (c column) choosing(choices []string, means map[string]string) column {
+	c.choices, c.means = choices, means
+	return c
+}
+
 // asText reports whether the column is formatted as text. A spreadsheet program then does not read
 // its values as numbers or dates.
 func (c *column) asText() bool {
@@ -410,12 +416,9 @@ var columns = slices.Concat([]column{
 		about:   "yes replaces the agent on record with the filing service's own; no is a first appointment.",
 		example: "yes",
 	},
-	agentType: func() column {
-		c := agentColumn("Agent Type", "type", choiceKind,
-			"Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.", "COMPANY", "type")
-		c.choices, c.means = partyTypes, partyWords
-		return c
-	}(),
+	agentType: agentColumn("Agent Type", "type", choiceKind,
+		"Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.", "COMPANY", "type").
+		choosing(partyTypes, partyWords),
 	agentCompanyName: func() column {
 		c := agentColumn("Agent Company Name", "companyName", nameKind, "Name of a supplied agent that is a company.",
 			"First State Agents Inc.", "company", "company name", "name", "business name", "firm")
@@ -484,20 +487,13 @@ var columns = slices.Concat([]column{
 	chargeReference: chargeColumn("Reference", "reference", "Your own reference, listed with the row's charges.",
 		"PO 4711", "Ref",
 		"Reference Number", "Our Reference", "Your Reference", "PO Number", "Purchase Order"),
-	businessCategory: func() column {
-		c := einColumn("Business Category", "businessCategory", openKind,
-			"The line of business. The filing service accepts these and may accept others.", "Consulting")
-		c.choices = filing.BusinessCategories
-		return c
-	}(),
+	businessCategory: einColumn("Business Category", "businessCategory", openKind,
+		"The line of business. The filing service accepts these and may accept others.", "Consulting").
+		choosing(filing.BusinessCategories, nil),
 	businessPurpose: einColumn("Business Purpose", "businessPurpose", textKind,
 		"What the company does, in a few words.", "Bookkeeping for small firms"),
-	applicationReason: func() column {
-		c := einColumn("Application Reason", "applicationReason", choiceKind, "Why the number is applied for.",
-			"Started a new business")
-		c.choices = filing.ApplicationReasons
-		return c
-	}(),
+	applicationReason: einColumn("Application Reason", "applicationReason", choiceKind,
+		"Why the number is applied for.", "Started a new business").choosing(filing.ApplicationReasons, nil),
 	vehicle55kPounds: einColumn("Vehicle 55k Pounds", "vehicle55kPounds", boolKind,
 		"Has a highway vehicle of 55,000 pounds or more?", "no"),
 	gamblingWagering: einColumn("Gambling Wagering", "gamblingWagering", boolKind,
@@ -559,21 +555,14 @@ func officerColumn(n int, part columnID) columnID {
 
 // officerParts are the columns of an officer, without the number.
 var officerParts = []column{
-	officerType: func() column {
-		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.",
-			"PERSON")
-		c.choices, c.means = partyTypes, partyWords
-		return c
-	}(),
+	officerType: officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.",
+		"PERSON").choosing(partyTypes, partyWords),
 	officerFirstName:   officerPart("First Name", "firstName", nameKind, "First name of a person.", "Ana"),
 	officerLastName:    officerPart("Last Name", "lastName", nameKind, "Last name of a person.", "Silva"),
 	officerCompanyName: officerPart("Company Name", "companyName", nameKind, "Name of a company.", ""),
-	officerTitle: func() column {
-		c := officerPart("Title", "title", openKind,
-			"The title. At least one officer of an LLC is a Member or Managing Member.", "Managing Member")
-		c.choices, c.means = slices.Concat(filing.Titles[filing.LLC], filing.Titles[filing.Corp]), titleWords
-		return c
-	}(),
+	officerTitle: officerPart("Title", "title", openKind,
+		"The title. At least one officer of an LLC is a Member or Managing Member.", "Managing Member").
+		choosing(slices.Concat(filing.Titles[filing.LLC], filing.Titles[filing.Corp]), titleWords),
 	officerPrimary: officerPart("Primary", "isPrimary", boolKind, "yes for exactly one officer.", "yes",
 		"Is Primary", "Primary Officer"),
 	officerLine1: officerPart("Line 1", "address.line1", textKind, "Street and number.", "12 Market Street",

@@ -39,12 +39,15 @@ type Edit struct {
 // editedFile is a file whose sheets are read with the edits.
 type editedFile struct {
 	*sheet.File
-	overlays []*overlay
+	edits []Edit
+	// chosen are the edits of the sheet that is read. It is nil until the sheet is chosen, and if
+	// the sheet has no edits.
+	chosen *overlay
 }
 
 // overlay holds the edits of one sheet.
 type overlay struct {
-	// sheet is empty for a CSV, and until the sheet of a workbook is chosen.
+	// sheet is empty for a CSV.
 	sheet string
 	edits []Edit
 	// rows are the edits with a column index, by row.
@@ -82,15 +85,8 @@ func newEditedFile(o *Options, file *sheet.File) (*editedFile, error) {
 		case len(e.Text) > maxEdit:
 			return nil, f.badEdit(e.Sheet, "a correction in row %d is longer than a cell can be", e.Row)
 		}
-		over := f.overlay(name)
-		if over == nil {
-			over = &overlay{sheet: name}
-			f.overlays = append(f.overlays, over)
-		}
-		over.edits = append(over.edits, e)
-	}
-	for _, o := range f.overlays {
-		o.index(o.edits)
+		e.Sheet = name
+		f.edits = append(f.edits, e)
 	}
 	return f, nil
 }
@@ -106,31 +102,22 @@ func sheetNamed(infos []sheet.Info, name string) int {
 	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
 }
 
-// overlay returns the edits of a sheet, or nil.
+// overlay returns the edits of a sheet, or nil. Edits without a sheet are for the sheet that is read.
 func (f *editedFile) overlay(name string) *overlay {
-	for _, o := range f.overlays {
-		if o.sheet == name {
-			return o
+	if f.chosen != nil && f.chosen.sheet == name {
+		return f.chosen
+	}
+	o := &overlay{sheet: name}
+	for _, e := range f.edits {
+		if e.Sheet == name || e.Sheet == "" && f.chosen == nil {
+			o.edits = append(o.edits, e)
 		}
 	}
-	return nil
-}
-
-// assignEdits assigns the edits without a sheet to the sheet that is read, and reports whether
-// there are any.
-func (f *editedFile) assignEdits(name string) bool {
-	unnamed := f.overlay("")
-	if unnamed == nil || name == "" {
-		return false
+	if o.edits == nil {
+		return nil
 	}
-	if named := f.overlay(name); named != nil {
-		named.edits = append(named.edits, unnamed.edits...)
-		named.index(named.edits)
-		f.overlays = slices.DeleteFunc(f.overlays, func(o *overlay) bool { return o == unnamed })
-		return true
-	}
-	unnamed.sheet = name
-	return true
+	o.index(o.edits)
+	return o
 }
 
 // index groups the edits with a column index by row.

@@ -30,11 +30,6 @@ type candidate struct {
 // ErrNoRowsNeedAttention is returned for a results workbook without rows that need attention.
 var ErrNoRowsNeedAttention = errors.New("no rows need attention")
 
-type noRowsError struct{ sheet.FormatError }
-
-func (a *noRowsError) Is(target error) bool { return target == ErrNoRowsNeedAttention }
-func (a *noRowsError) Unwrap() error        { return &a.FormatError }
-
 // sheetFinder finds the sheet with the filings and its header.
 type sheetFinder struct {
 	file    *editedFile
@@ -111,12 +106,13 @@ func (f *sheetFinder) findAttention() (candidate, error) {
 		return candidate{}, err
 	}
 	if c.layout == nil || c.layout.rows == 0 {
-		return candidate{}, &noRowsError{sheet.FormatError{
+		return candidate{}, &sheet.FormatError{
 			File: f.file.Name(), Sheet: f.attention,
 			Reason: "this is a results workbook in which no rows need attention",
 			Remedy: "To process all of its rows again, " + f.options.remedyText(chooseSheet, f.results) +
 				"; rows marked as placed are not sent again",
-		}}
+			Cause: ErrNoRowsNeedAttention,
+		}
 	}
 	if c, err = f.choose(c); err == nil {
 		f.note("This is a results workbook: its sheet %q was read.", f.attention)
@@ -162,23 +158,16 @@ func (f *sheetFinder) dropProse(visible []candidate) []candidate {
 	})
 }
 
-// choose returns a sheet as it is read. Edits without a sheet apply to it, and columns that edits add
-// are added to it.
-func (f *sheetFinder) choose(c candidate) (candidate, error) {
-	var err error
-	if f.file.assignEdits(c.Name) {
-		if c, err = f.readCandidate(c.Info); err != nil {
-			return candidate{}, err
-		}
-	}
+// choose returns a sheet as it is read, with the columns that edits add.
+func (f *sheetFinder) choose(c candidate) (_ candidate, err error) {
 	if c.layout == nil {
 		return candidate{}, f.noHeader([]candidate{c}, nil)
 	}
-	o := f.file.overlay(c.Name)
-	if o == nil {
+	f.file.chosen = f.file.overlay(c.Name)
+	if f.file.chosen == nil {
 		return c, nil
 	}
-	if err := f.file.addColumns(o, c.layout); err != nil {
+	if err := f.file.addColumns(f.file.chosen, c.layout); err != nil {
 		return c, err
 	}
 	if c.head, err = f.file.head(c.Name); err != nil {

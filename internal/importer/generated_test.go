@@ -22,7 +22,7 @@ const root = "../.."
 // The templates in the tree are those that would be made today. They are compared by
 // their cells, for a workbook also holds the time at which it was made.
 func TestGenerated(t *testing.T) {
-	for _, p := range Templates() {
+	for _, p := range filing.Products {
 		inTree, fresh := filepath.Join(root, "templates", string(p)+".xlsx"), filepath.Join(t.TempDir(), "fresh.xlsx")
 		if *update {
 			fresh = inTree
@@ -155,7 +155,7 @@ func TestSamples(t *testing.T) {
 
 // A template's example row is never filed, and right but for its company.
 func TestTemplateExample(t *testing.T) {
-	for _, p := range Templates() {
+	for _, p := range filing.Products {
 		t.Run(string(p), func(t *testing.T) {
 			empty := opened(t, filepath.Join(root, "templates", string(p)+".xlsx"), Options{})
 			if got := resultsOf(t, empty); empty.Product() != p || got != "skipped" {

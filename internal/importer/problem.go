@@ -60,8 +60,7 @@ type cellReader struct {
 	// faulty are the columns of the current row whose values could not be read.
 	faulty []columnID
 	// isNew reports whether the row has no Company ID and describes a company.
-	isNew  bool
-	phones map[string]string
+	isNew bool
 	// suggests reports whether problems get suggestions.
 	suggests bool
 	// probe reads suggestions. It is nil until the first suggestion.
@@ -76,7 +75,6 @@ func (im *Import) newCellReader() *cellReader {
 		im:     im,
 		year:   im.options.Now.Year(),
 		values: make([]string, len(columns)),
-		phones: map[string]string{},
 	}
 }
 

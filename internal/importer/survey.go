@@ -72,8 +72,9 @@ type ColumnSurvey struct {
 	Map string
 	// Column is the column of ours as which it is read. Empty if it is not used.
 	Column string
-	// How is how it was recognized: [ByName], [ByWording], [ByContent], [ByMap], or empty.
-	How string
+	// Certain reports whether the header is ours, or the filing service's field. ByContent reports
+	// whether the column was recognized by the form of its values.
+	Certain, ByContent bool
 	// Note is the reason why it is not used, or the condition of its use. It is a clause without a
 	// full stop.
 	Note string
@@ -84,21 +85,6 @@ type ColumnSurvey struct {
 	// Secret reports whether the column holds Social Security numbers.
 	Secret bool
 }
-
-// The ways in which a column is recognized.
-const (
-	// ByName means that the header is ours, or the filing service's field.
-	ByName = "name"
-	// ByWording means that the header is another wording.
-	ByWording = "wording"
-	// ByContent means that the values have a recognizable form.
-	ByContent = "content"
-	// ByMap means that the options map the column.
-	ByMap = "map"
-)
-
-// recognized maps the strength of a header to the way in which the column was recognized.
-var recognized = [...]string{unknown: "", weak: ByWording, alias: ByWording, exact: ByName, mapped: ByMap}
 
 // SurveyReader reads the first rows of a file and describes how they are understood. It succeeds
 // even if Open would fail because no header or product is recognized or several sheets have
@@ -292,6 +278,9 @@ func (s *surveyor) columns() (all []ColumnSurvey) {
 			Header: h.text,
 			Map:    s.layout.mapName(&h),
 			Secret: h.isSecret(),
+
+			Certain:   h.strength == exact,
+			ByContent: h.byContent,
 		}
 		if s.layout.row == 0 {
 			c.Header = ""
@@ -299,9 +288,6 @@ func (s *surveyor) columns() (all []ColumnSurvey) {
 		c.Samples = s.samples(&h)
 		if c.Header == "" && c.Samples == nil {
 			continue
-		}
-		if c.How = recognized[h.strength]; h.byContent {
-			c.How = ByContent
 		}
 		if h.column == none {
 			s.describeUnused(&c, &h)
@@ -440,75 +426,19 @@ func (s *surveyor) samples(h *heading) (all []string) {
 // sample returns a value in a form that may be shown. Nine digits may be a Social Security number
 // if the column is unknown or the sheet has Social Security numbers.
 func (s *surveyor) sample(h *heading, text string) string {
-	if h.isSecret() {
-		return filing.MaskSSN(text)
-	}
-	stray := len(text) == 9 && isDigits(text) &&
-		(h.column != none && s.hasSecrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
-	if stray {
+	if stray := h.column != none && s.hasSecrets && len(text) == 9 && isDigits(text) &&
+		columns[h.column].kind != zipKind && columns[h.column].kind != companyKind; stray || h.isSecret() {
 		return filing.MaskSSN(text)
 	}
 	return shorten(h.hiding()(text))
 }
 
-// ColumnInfo describes a column to which another column can be mapped.
-type ColumnInfo struct {
-	// Name is the header, such as "Filing State".
-	Name string
-	// About is one or two sentences for the person who fills in the column.
-	About string
-	// Example may be empty.
-	Example string
-	// Group is "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Charges", "Officer 1" …
-	Group string
-	// Required reports whether every row needs the column. Of the columns of the user, one is
-	// enough.
-	Required bool
-}
-
-// ColumnsOf lists the columns that a product uses, by group. For an empty product it lists all
-// columns.
-func ColumnsOf(p filing.Product) []ColumnInfo {
-	var all []ColumnInfo
-	for id := range columnID(len(columns)) {
-		c := &columns[id]
-		if p != "" && !c.has(p) {
-			continue
-		}
-		all = append(all, ColumnInfo{
-			Name:     c.header,
-			About:    c.about,
-			Example:  c.example,
-			Group:    groupOf(id),
-			Required: slices.Contains(templates[p].needed, id),
-		})
-	}
-	order := make(map[string]int)
-	for i, c := range all {
-		if _, seen := order[c.Group]; !seen {
-			order[c.Group] = i
+// ColumnNames lists the columns that a product uses. For an empty product it lists all columns.
+func ColumnNames(p filing.Product) (all []string) {
+	for i := range columns {
+		if c := &columns[i]; p == "" || c.has(p) {
+			all = append(all, c.header)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ColumnInfo) int { return order[a.Group] - order[b.Group] })
 	return all
-}
-
-func groupOf(id columnID) string {
-	switch {
-	case id >= firstOfficer:
-		return fmt.Sprintf("Officer %d", (id-firstOfficer)/officerColumnCount+1)
-	case columns[id].unsent:
-		return "Charges"
-	case id == orderEIN, id >= businessCategory:
-		return "EIN"
-	case id == orderAgent, id == changeOfAgent, id >= agentType && id <= agentZIP:
-		return "Agent"
-	case id >= principalLine1 && id <= mailingCountry:
-		return "Addresses"
-	case id >= userID && id <= userPhone:
-		return "User"
-	case id < principalLine1:
-		return "Company"
-	}
-	return "Filing"
 }

@@ -44,15 +44,15 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		want   ColumnSurvey // Index and Letter follow; Samples are not compared where there are none
 	}{
 		{"our name", "Legal Name" + rest + "Acme" + row, Options{}, 0,
-			ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"Acme"}}},
+			ColumnSurvey{Header: "Legal Name", Column: "Legal Name", Certain: true, Samples: []string{"Acme"}}},
 		{"the service's field", "entityType" + rest + "LLC" + row, Options{}, 0,
-			ColumnSurvey{Header: "entityType", Column: "Entity Type", How: ByName}},
+			ColumnSurvey{Header: "entityType", Column: "Entity Type", Certain: true}},
 		{"another wording", "Entity Name" + rest + "Acme" + row, Options{}, 0,
-			ColumnSurvey{Header: "Entity Name", Column: "Legal Name", How: ByWording}},
+			ColumnSurvey{Header: "Entity Name", Column: "Legal Name"}},
 		{"said by hand", "Firma" + rest + "Acme" + row, Options{Map: map[string]string{"Firma": "Legal Name"}}, 0,
-			ColumnSurvey{Header: "Firma", Column: "Legal Name", How: ByMap}},
+			ColumnSurvey{Header: "Firma", Column: "Legal Name"}},
 		{"left out by hand", "Legal Name" + rest + "Acme" + row, Options{Map: map[string]string{"Legal Name": ""}}, 0,
-			ColumnSurvey{Header: "Legal Name", How: ByMap, Note: "left out by hand"}},
+			ColumnSurvey{Header: "Legal Name", Note: "left out by hand"}},
 		{"not known", "Colour" + rest + "red" + row, Options{}, 0, ColumnSurvey{Header: "Colour", Note: "not known"}},
 		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0,
 			ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
@@ -60,9 +60,9 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 			ColumnSurvey{Header: "Message", Note: "a result column, which is filled in again"}},
 		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0,
 			ColumnSurvey{
-				Header: "Alternative Names",
-				How:    ByName,
-				Note:   "Alternative Names is not used for an annual report",
+				Header:  "Alternative Names",
+				Certain: true,
+				Note:    "Alternative Names is not used for an annual report",
 			}},
 		{"a state of either kind",
 			"Jurisdiction,Company ID,User ID,Year\nNY,comp_1,user_1,2026\nOntario,comp_2,user_1,2026\n",
@@ -76,22 +76,20 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		{"said less exactly", "Filing Jurisdiction" + rest + "NY" + row, Options{}, 0,
 			ColumnSurvey{
 				Header: "Filing Jurisdiction",
-				How:    ByWording,
 				Note:   `"Filing State" (D1) is a closer match for Filing State`,
 			}},
 		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0,
 			ColumnSurvey{
 				Header: "Client Email",
-				How:    ByWording,
 				Note:   `"Contact Email" (B1) also matches User Email`,
 			}},
 		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row,
 			Options{Product: filing.AnnualReport}, 0,
 			ColumnSurvey{
-				Header: "Officer 1 City",
-				Column: "Officer 1 City",
-				How:    ByName,
-				Note:   "used only for rows without a Company ID, whose companies are created",
+				Header:  "Officer 1 City",
+				Column:  "Officer 1 City",
+				Certain: true,
+				Note:    "used only for rows without a Company ID, whose companies are created",
 			}},
 		{"told by its values", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n",
 			Options{}, 0, ColumnSurvey{Header: "Mandant", Note: "not known", Suggest: "Company ID"}},
@@ -105,19 +103,19 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		{"dates of something else", "Due" + rest + "3/4/2019" + row, Options{}, 0,
 			ColumnSurvey{Header: "Due", Note: "not known"}},
 		{"entity types", "Type" + rest + "LLC" + row + "Corp" + row, Options{}, 0,
-			ColumnSurvey{Header: "Type", How: ByWording, Note: "not known", Suggest: "Entity Type"}},
+			ColumnSurvey{Header: "Type", Note: "not known", Suggest: "Entity Type"}},
 		{"email addresses are no names",
 			"Contact,Company ID,Filing State,Filing Year\nana@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Email", How: ByContent}},
+			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Email", ByContent: true}},
 		{"names stay names", "Contact,User Email,Company ID,Filing State,Filing Year\nAna " +
 			"Silva,a@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Name", How: ByWording}},
+			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Name"}},
 		{"email addresses beside the user's",
 			"Contact,User Email,Company ID,Filing State,Filing Year\nb@example.com,a@example.com,comp_1,DE,2026\n",
 			Options{}, 0, ColumnSurvey{Header: "Contact", Note: "not known"}},
 		{"email addresses under our own header",
 			"User Name,Company ID,Filing State,Filing Year\nb@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "User Name", Column: "User Name", How: ByName}},
+			Options{}, 0, ColumnSurvey{Header: "User Name", Column: "User Name", Certain: true}},
 		{"users, without headers", "comp_1,ana@example.com\n", Options{}, 1,
 			ColumnSurvey{Note: "it has no header", Suggest: "User Email"}},
 		{"what another column is already", "Home" + rest + "DE" + row, Options{}, 0,
@@ -129,7 +127,6 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		{"a number that is secret", "SSN" + rest + "078-05-1120" + row, Options{Product: filing.EIN}, 0, ColumnSurvey{
 			Header:  "SSN",
 			Column:  "Responsible Party SSN",
-			How:     ByWording,
 			Secret:  true,
 			Samples: []string{"***-**-1120"},
 		}},
@@ -152,7 +149,7 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 			Options{}, 0, ColumnSurvey{
 				Header:  "Legal Name",
 				Column:  "Legal Name",
-				How:     ByName,
+				Certain: true,
 				Samples: []string{"a", strings.Repeat("b", 30) + "…", "c"},
 			}},
 	} {
@@ -293,7 +290,7 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 		}
 		o.Map[c.Header] = means[c.Header]
 		again := surveyed(t, text, o)
-		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] || at.How != ByMap ||
+		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] ||
 			again.Shape != s.Shape {
 			t.Errorf("after %s: %+v", c.Header, again)
 		}
@@ -353,32 +350,17 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// The columns that can be chosen are those of the product, by their groups.
-func TestColumnsOf(t *testing.T) {
+// The columns that can be chosen are those of the product.
+func TestColumnNames(t *testing.T) {
 	for _, p := range append([]filing.Product{""}, filing.Products...) {
-		t.Run(string(p), func(t *testing.T) { testColumnsOf(t, p) })
-	}
-}
-
-func testColumnsOf(t *testing.T, p filing.Product) {
-	all := ColumnsOf(p)
-	var groups []string
-	required := 0
-	for _, c := range all {
-		if len(groups) == 0 || groups[len(groups)-1] != c.Group {
-			if slices.Contains(groups, c.Group) {
-				t.Errorf("the columns of %s are apart", c.Group)
+		all := ColumnNames(p)
+		for _, name := range all {
+			if w := wordings[filing.FoldName(name)]; w.strength != exact || p != "" && !columns[w.column].has(p) {
+				t.Errorf("%s: %s", p, name)
 			}
-			groups = append(groups, c.Group)
 		}
-		required += oneIf(c.Required)
-		if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) ||
-			c.About == "" {
-			t.Errorf("%+v", c)
+		if p == "" && len(all) != len(columns) || !slices.Contains(all, "Filing State") {
+			t.Errorf("%s: %d columns", p, len(all))
 		}
-	}
-	if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") ||
-		groups[0] != "Company" {
-		t.Errorf("%d columns, %d required, in %q", len(all), required, groups)
 	}
 }

@@ -31,7 +31,7 @@ type template struct {
 	hints []string
 }
 
-// templates are the templates by product.
+// templates has a template for each product.
 var templates = map[filing.Product]template{
 	filing.AnnualReport: {
 		sheet: "Annual Reports",
@@ -159,19 +159,13 @@ func officersOf(n int) (all []columnID) {
 // templateRows is how many rows of a template have drop-downs.
 const templateRows = 5000
 
-// Templates lists the products that have a template.
-func Templates() []filing.Product {
-	return slices.DeleteFunc(slices.Clone(filing.Products),
-		func(p filing.Product) bool { _, ok := templates[p]; return !ok })
-}
-
 // WriteTemplate writes the empty workbook of a product. It has the product's columns with
 // drop-downs, an example row that is never filed, and a sheet that explains the columns.
 func WriteTemplate(product filing.Product, path string) error {
 	t, ok := templates[product]
 	if !ok {
 		return fmt.Errorf("there is no template for %q: there are those of %s", string(product),
-			filing.JoinProducts(Templates(), ", "))
+			filing.JoinProducts(filing.Products, ", "))
 	}
 	book, err := sheet.Create(path)
 	if err != nil {

@@ -290,12 +290,6 @@ func yesNo(word string) string {
 }
 
 func (c *cellReader) readBool(b *binding, text string) string {
-	switch text {
-	case "yes", "TRUE":
-		return yes
-	case "no", "FALSE":
-		return no
-	}
 	if said := yesNo(strings.ToLower(text)); said != "" {
 		return said
 	}
@@ -558,36 +552,24 @@ func bareEmail(text string) string {
 
 func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
 
-// maxPhones limits the number of phone numbers in a checker's cache.
-const maxPhones = 4096
-
 // readPhone returns a phone number in E.164. Ten bare digits are a US number.
 func (c *cellReader) readPhone(b *binding, text string) string {
-	if number, ok := c.phones[text]; ok {
-		return number
-	}
 	// The library needs much more time than this expression for a usual US number.
-	number := ""
 	if us := usPhone.FindStringSubmatch(text); us != nil {
-		number = "+1" + us[1] + us[2] + us[3]
-	} else {
-		parsed, err := phonenumbers.Parse(text, "US")
-		switch {
-		case err != nil || !phonenumbers.IsValidNumber(parsed):
-			c.addError(b, text, strconv.Quote(text)+
-				" is not a phone number: use ten digits for a US number, or + and the country code")
-			return ""
-		case parsed.GetExtension() != "":
-			c.addError(b, text, strconv.Quote(text)+
-				" has an extension, which a user's phone number cannot have: remove the extension")
-			return ""
-		}
-		number = phonenumbers.Format(parsed, phonenumbers.E164)
+		return "+1" + us[1] + us[2] + us[3]
 	}
-	if len(c.phones) < maxPhones {
-		c.phones[strings.Clone(text)] = number
+	number, err := phonenumbers.Parse(text, "US")
+	switch {
+	case err != nil || !phonenumbers.IsValidNumber(number):
+		c.addError(b, text, strconv.Quote(text)+
+			" is not a phone number: use ten digits for a US number, or + and the country code")
+		return ""
+	case number.GetExtension() != "":
+		c.addError(b, text, strconv.Quote(text)+
+			" has an extension, which a user's phone number cannot have: remove the extension")
+		return ""
 	}
-	return number
+	return phonenumbers.Format(number, phonenumbers.E164)
 }
 
 // usPhone matches the usual forms of a US number.

@@ -18,8 +18,8 @@ type FormatError struct {
 	Reason string
 	// Remedy is a sentence without a full stop.
 	Remedy string
-
-	cause error
+	// Cause is the technical cause, or nil.
+	Cause error
 }
 
 // refused returns the error for content that cannot be read.
@@ -50,7 +50,7 @@ func (e *FormatError) Error() string {
 }
 
 // Unwrap returns the technical cause, if any.
-func (e *FormatError) Unwrap() error { return e.cause }
+func (e *FormatError) Unwrap() error { return e.Cause }
 
 // locate adds the location to a FormatError, or wraps any other error in one.
 func locate(err error, at FormatError) error {
@@ -79,7 +79,7 @@ const (
 )
 
 func damaged(reason string, cause error) *FormatError {
-	return &FormatError{Reason: "the file is damaged: " + reason, Remedy: remedyRepair, cause: cause}
+	return &FormatError{Reason: "the file is damaged: " + reason, Remedy: remedyRepair, Cause: cause}
 }
 
 func byteCount(n int64) string {

@@ -88,7 +88,7 @@ func (h *uploadHandler) surveyUpload(v *request, u ledger.Upload) (p *sheetPage,
 	if p.Survey.Err != nil {
 		p.Problem = p.Survey.Err.Error()
 	}
-	p.Fields = importer.ColumnsOf(p.Survey.Product)
+	p.Fields = importer.ColumnNames(p.Survey.Product)
 	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
 	p.More = len(p.Survey.Columns) - len(shown)
 	for _, c := range shown {
@@ -119,9 +119,9 @@ func (c surveyedColumn) Confidence() *stateWords {
 	switch {
 	case c.Mapped:
 		return &stateWords{"Chosen", "ok"}
-	case c.Column != "" && c.How == importer.ByName:
+	case c.Column != "" && c.Certain:
 		return &stateWords{"Certain", "ok"}
-	case c.Column != "" && c.How == importer.ByContent:
+	case c.Column != "" && c.ByContent:
 		return &stateWords{"By content", "note"}
 	case c.Column != "":
 		return &stateWords{"Likely", "note"}

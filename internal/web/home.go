@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -84,7 +83,7 @@ func (h *homeHandler) home(v *request) error {
 		// An account without a role sees only its sessions.
 		return v.redirect("/sessions")
 	}
-	p := homePage{Templates: importer.Templates(), MaxUpload: v.server.maxUpload >> 20, Filter: batchFilter{
+	p := homePage{Templates: filing.Products, MaxUpload: v.server.maxUpload >> 20, Filter: batchFilter{
 		Show:   v.query("show"),
 		Client: v.search("client"),
 		Search: v.search("q"),

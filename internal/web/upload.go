@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -236,7 +235,7 @@ type sheetPage struct {
 	// More counts the columns that are not shown.
 	More int
 	// Fields are the fields that a column can be mapped to.
-	Fields []importer.ColumnInfo
+	Fields []string
 	Steps  []step
 	// State is the state of its preparation.
 	State gridState
@@ -486,7 +485,7 @@ func (h *uploadHandler) highlightedSheet(v *request, u ledger.Upload) error {
 // downloadTemplate sends an empty template.
 func (h *uploadHandler) downloadTemplate(v *request) error {
 	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
-	if !slices.Contains(importer.Templates(), product) {
+	if !product.Valid() {
 		return errNoPage
 	}
 	return v.download(string(product)+".xlsx", func(path string) error { return importer.WriteTemplate(product, path) })
