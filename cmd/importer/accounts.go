@@ -52,7 +52,7 @@ func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 		// Encode [] in JSON, not null.
 		all[i].Roles = append([]ledger.Role{}, all[i].Roles...)
 	}
-	return list[ledger.Account]{
+	list[ledger.Account]{
 		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
 		columns: "NAME\tROLES\tPASSKEY\tSIGNED IN\tSTATE",
 		cells: func(account ledger.Account) []any {
@@ -69,6 +69,7 @@ func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 			return []any{legible(account.Name), roleText(account.Roles), passkey, signedIn, state}
 		},
 	}.print(t, all, asJSON)
+	return nil
 }
 
 // roleText lists roles for a person.

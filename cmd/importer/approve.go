@@ -174,7 +174,7 @@ func printProposal(ctx context.Context, t *terminal, l *ledger.Ledger,
 		return "", err
 	}
 	if plan != nil {
-		fmt.Fprint(t.out, plan.Text())
+		fmt.Fprint(t, plan.Text())
 	}
 	if p.Quote != nil {
 		sayQuote(t, *p.Quote)

@@ -50,7 +50,7 @@ func runAudit(ctx context.Context, q ledger.AuditQuery, t *terminal, l *ledger.L
 	if err != nil {
 		return err
 	}
-	return list[ledger.AuditEvent]{
+	list[ledger.AuditEvent]{
 		empty:   "No audit entries.",
 		columns: "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE",
 		cells: func(e ledger.AuditEvent) []any {
@@ -58,6 +58,7 @@ func runAudit(ctx context.Context, q ledger.AuditQuery, t *terminal, l *ledger.L
 				legible(cmp.Or(e.Of, "-")), legible(e.Note)}
 		},
 	}.print(t, events, asJSON)
+	return nil
 }
 
 func newAuditVerifyCommand(g *global) *cobra.Command {
@@ -97,24 +98,24 @@ func printAuditReport(t *terminal, found ledger.AuditReport, asJSON bool) error 
 		{"boughtTwice", t.yellow("refund:"), found.Twice},
 	} {
 		for _, sentence := range some.sentences {
-			if !asJSON {
+			if asJSON {
+				t.printJSON(map[string]string{some.key: sentence})
+			} else {
 				t.print("%s %s", some.word, sentence)
-			} else if err := t.printJSON(map[string]string{some.key: sentence}); err != nil {
-				return err
 			}
 		}
 	}
 	if !asJSON {
 		t.print("%s, %s and %s verified: %d wrong.", count(found.Rows, "row"),
 			countOf(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
-	} else if err := t.printJSON(struct {
-		Rows      int `json:"rows"`
-		Entries   int `json:"entries"`
-		Purchases int `json:"purchases"`
-		Wrong     int `json:"wrong"`
-		Twice     int `json:"boughtTwice,omitempty"`
-	}{found.Rows, found.Entries, found.Purchases, len(found.Wrong), len(found.Twice)}); err != nil {
-		return err
+	} else {
+		t.printJSON(struct {
+			Rows      int `json:"rows"`
+			Entries   int `json:"entries"`
+			Purchases int `json:"purchases"`
+			Wrong     int `json:"wrong"`
+			Twice     int `json:"boughtTwice,omitempty"`
+		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong), len(found.Twice)})
 	}
 	if len(found.Wrong) > 0 {
 		return exit(exitFailed)

@@ -61,7 +61,8 @@ func runBalance(ctx context.Context, o balanceOptions, t *terminal, l openLedger
 		if err != nil {
 			return err
 		}
-		return printForecast(t, f)
+		printForecast(t, f)
+		return nil
 	}
 	if err := l.Audit(ctx); err != nil {
 		return err
@@ -78,13 +79,11 @@ func printBalance(ctx context.Context, t *terminal, l *ledger.Ledger, last int) 
 	if balance.HasDeposit {
 		available = balance.Available().Dollars()
 	}
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	table := tabwriter.NewWriter(t, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "deposits\t%s\t\nadjustments\t%s\t\ncharged\t%s\t\nreserved\t%s\t\navailable\t%s\t\n",
 		balance.Deposits.Dollars(), balance.Adjustments.Dollars(), (-balance.Posted).Dollars(),
 		(-balance.Reserved).Dollars(), available)
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.Flush()
 	halted, err := l.Fleet().Halt(ctx)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func printEntries(ctx context.Context, t *terminal, l *ledger.Ledger, balance le
 		return err
 	}
 	t.print("\nThe last %d of %d lines:", len(lines), sums.Lines)
-	return list[ledger.EntryLine]{
+	list[ledger.EntryLine]{
 		columns: fmt.Sprintf("TIME\tENTRY\t%12s\t%12s\tABOUT", "AMOUNT", "BALANCE"),
 		cells: func(e ledger.EntryLine) []any {
 			what, after := e.Note, "-"
@@ -131,6 +130,7 @@ func printEntries(ctx context.Context, t *terminal, l *ledger.Ledger, balance le
 				fmt.Sprintf("%12s", after), what}
 		},
 	}.print(t, lines, false)
+	return nil
 }
 
 // disagreement explains that the recorded balance differs from the filing service, and how to
@@ -145,14 +145,14 @@ func disagreement(balance ledger.Balance, halted ledger.Halted) string {
 }
 
 // printForecast prints the money that the schedules will need from the balance.
-func printForecast(t *terminal, f *schedule.Forecast) error {
+func printForecast(t *terminal, f *schedule.Forecast) {
 	t.print("%s", f.Text())
 	if f.Queued > 0 {
 		t.print("%s queued: %s.", countOf(f.Queued, "row is", "rows are"), f.QueuedFor)
 	}
 	if len(f.Runs) > 0 {
 		t.print("")
-		if err := (list[schedule.RunCost]{
+		list[schedule.RunCost]{
 			columns: "RUN\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT",
 			cells: func(run schedule.RunCost) []any {
 				short := "-"
@@ -161,9 +161,7 @@ func printForecast(t *terminal, f *schedule.Forecast) error {
 				}
 				return []any{run.Date, run.Schedule, run.Orders, run.Cost, run.Needed.Dollars(), short}
 			},
-		}).print(t, f.Runs, false); err != nil {
-			return err
-		}
+		}.print(t, f.Runs, false)
 	}
 	left := 0
 	for _, run := range f.Runs {
@@ -176,5 +174,4 @@ func printForecast(t *terminal, f *schedule.Forecast) error {
 	for _, p := range f.Broken {
 		t.say("Schedule %s is not included: %s", p.Schedule, p.Text)
 	}
-	return nil
 }

@@ -64,7 +64,7 @@ func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) err
 	t.say("%s", imp.ColumnSummary())
 	var groups problemGroups
 	problems, errors, warnings := 0, 0, 0
-	step := t.phase("Reading " + filepath.Base(path))
+	_, end := t.phase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
@@ -74,12 +74,13 @@ func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) err
 			warnings++
 		}
 		if o.asJSON {
-			return t.printJSON(p)
+			t.printJSON(p)
+			return nil
 		}
 		groups.add(p)
 		return nil
 	})
-	step.end()
+	end()
 	if err != nil {
 		return err
 	}
@@ -99,10 +100,10 @@ func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) err
 			t.say(notReplaced, left)
 		}
 	}
-	if !o.asJSON {
+	if o.asJSON {
+		t.printJSON(tally)
+	} else {
 		printTally(t, tally, imp.Product().Title(), warnings, checked)
-	} else if err := t.printJSON(tally); err != nil {
-		return err
 	}
 	// An officer can have errors without a row.
 	if tally.Invalid > 0 || errors > 0 {

@@ -40,7 +40,7 @@ func runDocuments(ctx context.Context, g *global, l openLedger, b ledger.Batch, 
 	if dir != "" && len(items) > 0 {
 		return saveDocuments(ctx, g, l, items, dir)
 	}
-	return list[documents.Item]{
+	list[documents.Item]{
 		empty:   fmt.Sprintf("No documents have arrived for batch %s yet.", b.ID),
 		columns: "ROW\tCOMPANY\tFILING\tDOCUMENT\tARRIVED\tID",
 		cells: func(i documents.Item) []any {
@@ -48,6 +48,7 @@ func runDocuments(ctx context.Context, g *global, l openLedger, b ledger.Batch, 
 				cmp.Or(i.ID, "-")}
 		},
 	}.print(g.terminal, items, false)
+	return nil
 }
 
 // saveDocuments saves the missing documents. It ends with 3 if some could not be fetched. The same

@@ -84,6 +84,9 @@ func run(args []string) int {
 	} else if ctx.Err() != nil {
 		code, err = exitInterrupted, errInterrupted
 	}
+	if lost := g.terminal.lost; err == nil && lost != nil {
+		code, err = exitFailed, fmt.Errorf("print the results: %w", lost)
+	}
 	if err != nil {
 		g.terminal.printError(err)
 	}

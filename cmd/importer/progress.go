@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -51,55 +52,36 @@ func (t *terminal) repeatLine(live bool, line func() string) (stop func()) {
 // phaseAfter is the time after which the progress of a step is shown.
 const phaseAfter = 2 * time.Second
 
-// phase shows the progress of a slow step at a terminal, because a person who sees nothing begins
-// to type. Elsewhere it shows nothing.
-type phase struct {
-	began time.Time
-	// end ends the step and clears the line.
-	end func()
-
-	mu          sync.Mutex
-	what        string
-	done, total int
-}
-
-// phase begins a step. The caller must call its end method.
-func (t *terminal) phase(what string) *phase {
-	p := &phase{what: what, began: time.Now(), end: func() {}}
-	if isTerminal(t.err) {
-		p.end = t.repeatLine(true, p.line)
+// phase shows the progress of a slow step at a terminal until end is called, because a person who
+// sees nothing begins to type. at sets the progress. The total is 0 if it is unknown.
+func (t *terminal) phase(what string) (at func(done, total int), end func()) {
+	if !isTerminal(t.err) {
+		return func(int, int) {}, func() {}
 	}
-	return p
+	return t.showPhase(what)
 }
 
-// at sets the progress of the step. total is 0 if it is unknown.
-func (p *phase) at(done, total int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done, p.total = done, total
-}
-
-// next begins another step.
-func (p *phase) next(what string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.what, p.done, p.total = what, 0, 0
-}
-
-// line returns the progress: "Looking up companies: 120 of 400". It returns "" for a short step.
-func (p *phase) line() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	since := time.Since(p.began)
-	switch {
-	case since < phaseAfter:
-		return ""
-	case p.total > 0:
-		return fmt.Sprintf("%s: %d of %d", p.what, p.done, p.total)
-	case p.done > 0:
-		return fmt.Sprintf("%s: %s", p.what, count(p.done, "row"))
+// showPhase is phase at a terminal.
+func (t *terminal) showPhase(what string) (at func(done, total int), end func()) {
+	began := time.Now()
+	var shown atomic.Pointer[string]
+	at = func(done, total int) {
+		text := what + ": " + count(done, "row")
+		if total > 0 {
+			text = fmt.Sprintf("%s: %d of %d", what, done, total)
+		}
+		shown.Store(&text)
 	}
-	return fmt.Sprintf("%s… %s", p.what, since.Round(time.Second))
+	return at, t.repeatLine(true, func() string {
+		since := time.Since(began)
+		switch text := shown.Load(); {
+		case since < phaseAfter:
+			return ""
+		case text != nil:
+			return *text
+		}
+		return fmt.Sprintf("%s… %s", what, since.Round(time.Second))
+	})
 }
 
 // watch shows the progress of a batch until stop is called. trouble returns the reason why the

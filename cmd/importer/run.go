@@ -267,14 +267,14 @@ func (r *filingRun) importFile(ctx context.Context) error {
 		r.terminal.say("A new ledger begins in %s (%s). It does not have orders that were placed elsewhere.",
 			r.chosen.Path, r.chosen.Owner)
 	}
-	step := r.terminal.phase("Reading " + filepath.Base(r.path))
+	at, end := r.terminal.phase("Reading " + filepath.Base(r.path))
 	recorded, err := intake.Record(ctx, r.ledger, imp, intake.Recording{
 		By:       currentUser(),
-		Counted:  func(rows int) { step.at(rows, 0) },
+		Counted:  func(rows int) { at(rows, 0) },
 		Waiting:  func(err error) { r.terminal.say("Waiting: %s.", err) },
 		Patience: r.opts.patience,
 	})
-	step.end()
+	end()
 	if err != nil {
 		return err
 	}
@@ -472,7 +472,7 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 	if err != nil {
 		return intake.Quote{}, err
 	}
-	step := r.terminal.phase("Looking up companies")
+	at, end := r.terminal.phase("Looking up companies")
 	o := intake.Quoting{
 		Ledger:      r.ledger,
 		Prices:      func(context.Context) (pricing.Quoter, error) { return quoter, nil },
@@ -480,8 +480,7 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 		Concurrency: r.env.Concurrency,
 		Accept:      r.opts.acceptNames,
 		Secret:      len(secrets) > 0,
-		LookedUp:    step.at,
-		Priced:      func() { step.next("Calculating the cost") },
+		LookedUp:    at,
 	}
 	// If no one reads the quote, the workers look up each company before they send its row.
 	skip := r.submits && r.opts.yes && !r.opts.acceptNames && !r.opts.approve
@@ -490,7 +489,7 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 		o.Records = r.client
 	}
 	q, err := o.Quote(ctx, r.batch.ID)
-	step.end()
+	end()
 	if err == nil {
 		sayReview(r.terminal, q.Review)
 	}
@@ -507,5 +506,6 @@ func (r *filingRun) printUnchanged(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.terminal.printJSON(s)
+	r.terminal.printJSON(s)
+	return nil
 }

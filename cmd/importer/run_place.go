@@ -82,7 +82,7 @@ func idsOf(u *jobs.Unrecorded) string { return cmp.Or(strings.Join(u.IDs(), ", "
 func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 	// The results are also written after Ctrl-C.
 	ctx = context.WithoutCancel(ctx)
-	step := r.terminal.phase("Writing the results")
+	_, end := r.terminal.phase("Writing the results")
 	var s report.Summary
 	var b ledger.Batch
 	err := r.patience.throughOutage(ctx, func() (err error) {
@@ -96,15 +96,15 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 		}
 		return err
 	})
-	step.end()
+	end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE",
 			err, r.results)
 	}
-	if !r.opts.asJSON {
+	if r.opts.asJSON {
+		r.terminal.printJSON(s)
+	} else {
 		r.printSummary(s)
-	} else if err := r.terminal.printJSON(s); err != nil {
-		return err
 	}
 	if err := r.explainOutcome(ctx, ending); err != nil {
 		return err

@@ -134,76 +134,55 @@ func accountText(ctx context.Context, env config.Environment) (string, error) {
 }
 
 // enterService collects the address and the source of the key: flags first, then the environment,
-// then the person at the terminal, or the saved address if there is none.
-func enterService(ctx context.Context, o setupOptions, g *global, saved config.Service) (config.Service, error) {
+// then the person at the terminal. The saved address is the default. A saved key belongs to its
+// address, so it can be kept only with that address.
+func enterService(ctx context.Context, o setupOptions, g *global, saved config.Service) (s config.Service, err error) {
 	env := func(name string) string { return strings.TrimSpace(g.getenv(name)) }
-	service := config.Service{BaseURL: cmp.Or(o.address, env("FILING_BASE_URL")), KeyFile: o.keyFile}
-	switch {
-	case o.keyFile != "":
-	case o.stdin:
-		key, err := g.terminal.readSecret(ctx, "-")
-		if err != nil {
-			return service, err
-		}
-		service.Key = secret.New(key)
-	case env("FILING_API_KEY") != "":
-		service.Key = secret.New(env("FILING_API_KEY"))
-	default:
-		service.KeyFile = env("FILING_API_KEY_FILE")
-	}
-	if isTerminal(g.terminal.in) {
-		return askForService(ctx, g.terminal, service, saved)
-	}
-	service.BaseURL = filingapi.CompleteAddress(cmp.Or(service.BaseURL, saved.BaseURL))
-	switch {
-	case service.BaseURL == "":
-		return service, errors.New("there is no address of the filing service, and stdin is not a terminal to ask at: " +
-			"use --address, or set FILING_BASE_URL")
-	case !service.HasKey():
-		return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin " +
-			"or --key-file FILE, or set FILING_API_KEY")
-	}
-	return service, nil
-}
-
-// askForService asks for the missing values. A saved key belongs to its address, so it can be kept
-// only with that address.
-func askForService(ctx context.Context, t *terminal, service, saved config.Service) (config.Service, error) {
-	if service.BaseURL == "" {
+	t := g.terminal
+	address := cmp.Or(o.address, env("FILING_BASE_URL"))
+	if address == "" && isTerminal(t.in) {
 		question := "Address of the filing service: "
 		if saved.BaseURL != "" {
 			question = fmt.Sprintf("Address of the filing service [%s]: ", saved.BaseURL)
 		}
-		typed, err := t.askLine(ctx, question, false)
-		if err != nil {
-			return service, err
+		if address, err = t.askLine(ctx, question, false); err != nil {
+			return s, err
 		}
-		service.BaseURL = cmp.Or(strings.TrimSpace(typed), saved.BaseURL)
 	}
-	if service.BaseURL = filingapi.CompleteAddress(service.BaseURL); service.BaseURL == "" {
-		return service, errors.New("no address was entered; nothing was saved")
+	s.BaseURL = filingapi.CompleteAddress(cmp.Or(strings.TrimSpace(address), saved.BaseURL))
+	keep := saved.HasKey() && saved.BaseURL == s.BaseURL
+	key := env("FILING_API_KEY")
+	switch {
+	case s.BaseURL == "":
+		return s, errors.New("there is no address of the filing service: use --address, or set FILING_BASE_URL. " +
+			"Nothing was saved")
+	case o.keyFile != "":
+		s.KeyFile = o.keyFile
+		return s, nil
+	case o.stdin:
+		key, err = t.readSecret(ctx, "-")
+	case key != "":
+	case env("FILING_API_KEY_FILE") != "":
+		s.KeyFile = env("FILING_API_KEY_FILE")
+		return s, nil
+	case isTerminal(t.in) && keep:
+		key, err = t.askLine(ctx, "API key (hidden; Enter keeps the saved key): ", true)
+	case isTerminal(t.in):
+		key, err = t.askLine(ctx, "API key (hidden): ", true)
 	}
-	if service.HasKey() {
-		return service, nil
-	}
-	keep := saved.HasKey() && saved.BaseURL == service.BaseURL
-	question := "API key (hidden): "
-	if keep {
-		question = "API key (hidden; Enter keeps the saved key): "
-	}
-	key, err := t.askLine(ctx, question, true)
 	key = strings.TrimSpace(key)
 	switch {
 	case err != nil:
-		return service, err
+		return s, err
 	case key != "":
-		service.Key = secret.New(key)
-	case keep:
-		service.Key, service.KeyFile = saved.Key, saved.KeyFile
+		s.Key = secret.New(key)
+	case keep && isTerminal(t.in):
+		s.Key, s.KeyFile = saved.Key, saved.KeyFile
 	default:
-		return service, errors.New("no API key was entered; nothing was saved")
+		return s, errors.New("there is no API key: use --stdin or --key-file FILE, or set FILING_API_KEY. Nothing was " +
+			"saved")
 	}
-	return service, nil
+	return s, nil
 }
 
 // confirmService asks before real money can be spent, and before another filing service is
@@ -236,7 +215,7 @@ func runSetupCheck(ctx context.Context, g *global) error {
 		return err
 	}
 	t := g.terminal
-	err = list[config.InForce]{
+	list[config.InForce]{
 		columns: "SETTING\tVALUE\tSOURCE",
 		cells: func(v config.InForce) []any {
 			value, source := v.Value, v.Source
@@ -252,9 +231,6 @@ func runSetupCheck(ctx context.Context, g *global) error {
 			return []any{v.Name, legible(value), legible(source)}
 		},
 	}.print(t, values, false)
-	if err != nil {
-		return err
-	}
 	file := config.SettingsPath(g.getenv)
 	info, err := os.Stat(file)
 	switch {

@@ -57,14 +57,14 @@ func runStatus(ctx context.Context, o statusOptions, t *terminal, l *ledger.Ledg
 		return err
 	}
 	if o.asJSON {
-		err = t.printJSON(s)
-	} else {
-		err = printStatus(ctx, t, l, b, s)
+		t.printJSON(s)
+	} else if err := printStatus(ctx, t, l, b, s); err != nil {
+		return err
 	}
-	if err == nil && o.watch {
-		err = exit(s.ExitCode())
+	if o.watch {
+		return exit(s.ExitCode())
 	}
-	return err
+	return nil
 }
 
 // followEvery is the time between two reads of the batch by --watch.
@@ -95,7 +95,7 @@ func follow(ctx context.Context, t *terminal, l *ledger.Ledger, batch string, fi
 }
 
 func printStatus(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch, s report.Summary) error {
-	table := newTable(t.out)
+	table := newTable(t)
 	fmt.Fprintf(table, "batch\t%s\nfile\t%s\nproduct\t%s\nstarted\t%s by %s\n", b.ID, b.File, b.Product.Title(),
 		localTime(b.CreatedAt), b.CreatedBy)
 	if b.Again != "" {
@@ -133,9 +133,7 @@ func printStatus(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Ba
 	if text := disagreement(facts.Balance, facts.Halted); text != "" {
 		fmt.Fprintf(table, "balance\t%s\n", t.yellow(text))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.Flush()
 	return printAttention(ctx, t, l, b.ID)
 }
 

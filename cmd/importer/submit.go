@@ -73,10 +73,10 @@ func (r *filingRun) printSubmitted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !r.opts.asJSON {
+	if r.opts.asJSON {
+		r.terminal.printJSON(s)
+	} else {
 		r.terminal.print("Batch %s: %s", b.ID, report.BatchState(b, s.Counts))
-	} else if err := r.terminal.printJSON(s); err != nil {
-		return err
 	}
 	r.sayCanceled(b, s.Counts)
 	if s.Left() == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,14 @@ type terminal struct {
 	// err receives progress, questions, and errors.
 	err    io.Writer
 	colors bool
+
+	// lost is the first error of a write of results.
+	lost error
 }
 
 func newTerminal(in io.Reader, out, err io.Writer, getenv func(string) string) *terminal {
-	return &terminal{in, out, err, isTerminal(err) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+	colors := isTerminal(err) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return &terminal{in: in, out: out, err: err, colors: colors}
 }
 
 // isTerminal reports whether an input or output is a terminal.
@@ -40,10 +45,17 @@ func isTerminal(file any) bool {
 }
 
 // print prints a line of the results.
-func (t *terminal) print(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+func (t *terminal) print(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
 // printJSON prints a JSON line of the results.
-func (t *terminal) printJSON(value any) error { return json.NewEncoder(t.out).Encode(value) }
+func (t *terminal) printJSON(value any) { _ = json.NewEncoder(t).Encode(value) }
+
+// Write writes results. The first error is kept, because a command whose results are lost has failed.
+func (t *terminal) Write(p []byte) (int, error) {
+	n, err := t.out.Write(p)
+	t.lost = cmp.Or(t.lost, err)
+	return n, err
+}
 
 // say prints a line to stderr, separate from the results.
 func (t *terminal) say(format string, args ...any) { fmt.Fprintf(t.err, format+"\n", args...) }
@@ -225,7 +237,8 @@ func localTimeSeconds(t time.Time) string { return t.Local().Format("2006-01-02 
 // localTimeZone formats a time to the second with its zone, for a person who enters it again.
 func localTimeZone(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
-// newTable returns a writer that aligns columns separated by tabs. Flush prints the table.
+// newTable returns a writer that aligns columns separated by tabs. Flush prints the table. Its error
+// is kept by the terminal.
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // list prints items as a table, or as JSON lines.
@@ -237,24 +250,22 @@ type list[T any] struct {
 	cells   func(T) []any
 }
 
-func (p list[T]) print(t *terminal, items []T, asJSON bool) error {
+func (p list[T]) print(t *terminal, items []T, asJSON bool) {
 	switch {
 	case asJSON:
 		for _, item := range items {
-			if err := t.printJSON(item); err != nil {
-				return err
-			}
+			t.printJSON(item)
 		}
-		return nil
+		return
 	case len(items) == 0:
 		t.say("%s", p.empty)
-		return nil
+		return
 	}
-	table := newTable(t.out)
+	table := newTable(t)
 	fmt.Fprintln(table, p.columns)
 	for _, item := range items {
 		cells := p.cells(item)
 		fmt.Fprintf(table, strings.TrimSuffix(strings.Repeat("%v\t", len(cells)), "\t")+"\n", cells...)
 	}
-	return table.Flush()
+	table.Flush()
 }

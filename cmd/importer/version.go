@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/metrics"
@@ -15,8 +13,8 @@ func newVersionCommand(g *global) *cobra.Command {
 		Example: "  importer version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(g.terminal.out, "importer %s\n", metrics.ReadBuild())
-			return err
+			g.terminal.print("importer %s", metrics.ReadBuild())
+			return nil
 		},
 	}
 }

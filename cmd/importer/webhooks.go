@@ -126,7 +126,8 @@ func runWebhooksCreate(ctx context.Context, o webhooksCreateOptions, t *terminal
 	}
 	t.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	// The answer has the secret, so only these of its fields are printed.
-	return t.printJSON(map[string]any{"id": id, "url": o.url, "eventTypes": o.eventTypes})
+	t.printJSON(map[string]any{"id": id, "url": o.url, "eventTypes": o.eventTypes})
+	return nil
 }
 
 // webhooksAddOptions are the options of webhooks add.
@@ -197,11 +198,12 @@ func runWebhooksList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 	if err != nil {
 		return err
 	}
-	return list[ledger.Endpoint]{
+	list[ledger.Endpoint]{
 		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
 		columns: "ENDPOINT\tSTORED\tURL",
 		cells:   func(e ledger.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
 	}.print(t, all, asJSON)
+	return nil
 }
 
 func newWebhooksRemoveCommand(g *global) *cobra.Command {
