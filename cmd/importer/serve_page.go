@@ -69,8 +69,8 @@ func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *f
 	c := web.Config{
 		Ledger:      l.Ledger,
 		Service:     p.service,
-		Ask:         p.ask,
-		Seasons:     p.scheduler,
+		Prices:      p.ask,
+		Scheduler:   p.scheduler,
 		Concurrency: p.env.Concurrency,
 		Address: web.Address{
 			Public:  o.public,

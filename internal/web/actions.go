@@ -67,7 +67,7 @@ func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 		load(&all)(o.ledger.Batches(ctx)),
 		load(&f.backups)(loadBackups(o.settings, o.ledger.Now())),
 		load(&f.fleet)(o.loadFleet(ctx)),
-		load(&f.faults)(o.seasons.Problems(ctx)))
+		load(&f.faults)(o.scheduler.Problems(ctx)))
 	for _, b := range all {
 		_, waits := f.at[b.ID]
 		if b.Open && (waits || b.Approval.State == ledger.ApprovalNeeded && !b.Canceled) {

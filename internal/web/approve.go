@@ -143,10 +143,10 @@ type approvalPage struct {
 	Funds   pricing.Funds
 	Excluded
 	Warnings intake.Warnings
-	// Season is the plan of the schedule run that made the batch, or nil if no run made it.
-	Season  *schedule.Plan
-	Notes   []string
-	History []ledger.ApprovalEvent
+	// Schedule is the plan of the schedule run that made the batch, or nil if no run made it.
+	Schedule *schedule.Plan
+	Notes    []string
+	History  []ledger.ApprovalEvent
 	// Was has the orders and the cost at submission. Empty if they have not changed.
 	Was string
 	// Asks reports whether a second person has to approve the batch.
@@ -296,7 +296,7 @@ func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 		load(&p.Funds)(pricing.LoadFunds(ctx, h.ledger, p.Batch)),
 		load(&p.Warnings)(intake.ListWarnings(ctx, h.ledger, p.Batch, printedWarnings)),
 		load(&p.Asks)(h.approvals.NeedsSecond(ctx, batch)),
-		load(&p.Season)(schedule.LoadPlanOfBatch(ctx, h.ledger, batch)))
+		load(&p.Schedule)(schedule.LoadPlanOfBatch(ctx, h.ledger, batch)))
 	for _, firm := range firms {
 		p.Firms = append(p.Firms, firm.Label())
 	}

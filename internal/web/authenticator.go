@@ -85,7 +85,7 @@ func (a *authenticator) beginFlow(v *request, kind ledger.FlowKind, state any) e
 }
 
 // endFlow reads the state of a flow from its cookie and deletes the cookie. It returns errFlow if
-// there is no valid state.
+// there is no cookie, and ErrFlow if the state is not valid.
 func (a *authenticator) endFlow(v *request, kind ledger.FlowKind, state any) error {
 	cookie, err := v.r.Cookie(v.server.cookieName(flowCookie(kind)))
 	if err != nil {
@@ -93,9 +93,6 @@ func (a *authenticator) endFlow(v *request, kind ledger.FlowKind, state any) err
 	}
 	v.setCookie(flowCookie(kind), "", -1)
 	data, err := a.accounts.OpenFlow(kind, cookie.Value)
-	if errors.Is(err, ledger.ErrFlow) {
-		return errFlow
-	}
 	if err != nil {
 		return err
 	}

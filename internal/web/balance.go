@@ -22,8 +22,8 @@ import (
 
 // balanceHandler handles the recorded balance and its entries.
 type balanceHandler struct {
-	ledger  *ledger.Ledger
-	seasons *schedule.Scheduler
+	ledger    *ledger.Ledger
+	scheduler *schedule.Scheduler
 	// found is keyed by the ledger's version and the filter.
 	found *cache.Cache[string, foundEntries]
 }
@@ -154,8 +154,8 @@ type balanceFilter struct {
 	Kind, Search string
 	// From and To are the first and last day, as typed.
 	From, To string
-	// Zone is the time zone of the days.
-	Zone string
+	// zone is the time zone of the days.
+	zone *time.Location
 
 	query ledger.LineQuery
 }
@@ -194,7 +194,7 @@ func (h *balanceHandler) balanceFilter(v *request) (*balanceFilter, error) {
 		Search: v.search("q"),
 		From:   v.query("from"),
 		To:     v.query("to"),
-		Zone:   zone.String(),
+		zone:   zone,
 	}
 	switch f.Kind {
 	case kindMoney:
@@ -277,17 +277,12 @@ type foundEntries struct {
 // thousand orders.
 func (h *balanceHandler) findEntries(ctx context.Context, q ledger.LineQuery, before int64) (found foundEntries,
 	err error) {
-	if found.sums, err = h.ledger.Entries().SumLines(ctx, q); err != nil {
-		return found, err
-	}
-	q.Before, q.Limit = before, linesOnPage+1
-	for line, err := range h.ledger.Entries().Lines(ctx, q) {
-		if err != nil {
-			return found, err
-		}
-		found.lines = append(found.lines, line)
-	}
-	return found, nil
+	page := q
+	page.Before, page.Limit = before, linesOnPage+1
+	err = errors.Join(
+		load(&found.sums)(h.ledger.Entries().SumLines(ctx, q)),
+		load(&found.lines)(collect(h.ledger.Entries().Lines(ctx, page))))
+	return found, err
 }
 
 // signed formats an amount with its sign.
@@ -306,12 +301,8 @@ func (h *balanceHandler) balanceFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	zone, err := season.LoadZone(f.Zone)
-	if err != nil {
-		return err
-	}
 	return v.export("", "balance", "balance.csv", func(path string) error {
-		return report.WriteEntries(v.ctx(), h.ledger, path, f.query, zone)
+		return report.WriteEntries(v.ctx(), h.ledger, path, f.query, f.zone)
 	})
 }
 
@@ -335,7 +326,7 @@ func (h *balanceHandler) forecast(v *request) error {
 		}
 		days = n
 	}
-	f, err := h.seasons.Forecast(v.ctx(), days)
+	f, err := h.scheduler.Forecast(v.ctx(), days)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 // calendarAsk is the filter of the calendar.
 type calendarAsk struct {
-	// Season is the name of a schedule, and State a state. Empty selects all.
-	Season   string
+	// Schedule is the name of a schedule, and State a state. Empty selects all.
+	Schedule string
 	State    filing.State
 	From, To season.Date
 	// Rest selects the companies without a due date instead of those with one.
@@ -30,10 +30,10 @@ const longestSpan = 3 * 366
 
 func parseCalendarAsk(v *request) (a calendarAsk, err error) {
 	a = calendarAsk{
-		Season: v.query("season"),
-		State:  filing.State(v.query("state")),
-		Rest:   v.query("show") == "rest",
-		Today:  season.DateOf(time.Now()),
+		Schedule: v.query("season"),
+		State:    filing.State(v.query("state")),
+		Rest:     v.query("show") == "rest",
+		Today:    season.DateOf(time.Now()),
 	}
 	if a.From, a.To, err = season.ParseSpan(v.query("from"), v.query("to"), a.Today); err != nil {
 		return a, badRequest("%s", sentence(fmt.Sprintf("%s: give days such as %s", err, a.Today)))
@@ -50,15 +50,15 @@ func (a calendarAsk) path(page string) string {
 	if a.Rest {
 		show = "rest"
 	}
-	return address(page, "from", a.From.String(), "to", a.To.String(), "season", a.Season, "state", string(a.State),
+	return address(page, "from", a.From.String(), "to", a.To.String(), "season", a.Schedule, "state", string(a.State),
 		"show", show)
 }
 
 // calendarPage is the calendar with a filter.
 type calendarPage struct {
 	Ask calendarAsk
-	// Seasons are the choices of the filter.
-	Seasons []ledger.Schedule
+	// Schedules are the choices of the filter.
+	Schedules []ledger.Schedule
 	// States are the states of the companies.
 	States []filing.State
 	// Broken maps names of schedules to the errors of their company lists.
@@ -79,18 +79,18 @@ func (h *scheduleHandler) loadCalendar(v *request) (*calendarPage, error) {
 		return nil, err
 	}
 	p := &calendarPage{Ask: a}
-	if p.Seasons, err = h.ledger.Schedules().List(v.ctx()); err != nil {
+	if p.Schedules, err = h.ledger.Schedules().List(v.ctx()); err != nil {
 		return nil, err
 	}
-	chosen := p.Seasons
-	if a.Season != "" {
-		one, err := schedule.Find(v.ctx(), h.ledger, a.Season)
+	chosen := p.Schedules
+	if a.Schedule != "" {
+		one, err := schedule.Find(v.ctx(), h.ledger, a.Schedule)
 		if err != nil {
 			return nil, err
 		}
 		chosen = []ledger.Schedule{one}
 	}
-	c, err := h.seasons.Calendar(v.ctx(), chosen, a.From, a.To)
+	c, err := h.scheduler.Calendar(v.ctx(), chosen, a.From, a.To)
 	if err != nil {
 		return nil, err
 	}

@@ -43,22 +43,28 @@ func (r *readOptions) mappedField(c importer.ColumnSurvey) (ours string, said bo
 	return ours, said
 }
 
-func readOptionsOf(u ledger.Upload) (readOptions, error) {
-	var r readOptions
-	if len(u.Options) == 0 {
-		return r, nil
-	}
-	if err := json.Unmarshal(u.Options, &r); err != nil {
-		return r, fmt.Errorf("read the options of the sheet %s: %w", u.File, err)
-	}
-	return r, nil
+func readOptionsOf(u ledger.Upload) (r readOptions, err error) {
+	err = decodeStored(u, u.Options, &r)
+	return r, err
 }
 
-// encode returns the options in the form that the ledger stores.
-func (r readOptions) encode() ([]byte, error) {
-	body, err := json.Marshal(r)
+// decodeStored reads a part of an upload in the form that the ledger stores. It leaves to as it is
+// if the upload does not have the part.
+func decodeStored(u ledger.Upload, part []byte, to any) error {
+	if len(part) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(part, to); err != nil {
+		return fmt.Errorf("read the spreadsheet %s: %w", u.File, err)
+	}
+	return nil
+}
+
+// encodeStored returns a part of an upload in the form that the ledger stores.
+func encodeStored(part any) ([]byte, error) {
+	body, err := json.Marshal(part)
 	if err != nil {
-		return nil, fmt.Errorf("keep the options: %w", err)
+		return nil, fmt.Errorf("keep the spreadsheet: %w", err)
 	}
 	return body, nil
 }
@@ -66,9 +72,7 @@ func (r readOptions) encode() ([]byte, error) {
 // columnsPage shows the step in which a person checks the columns.
 func (h *uploadHandler) columnsPage(v *request, u ledger.Upload) error {
 	p, err := h.surveyUpload(v, u)
-	var format *sheet.FormatError
-	switch {
-	case errors.As(err, &format):
+	if _, ok := errors.AsType[*sheet.FormatError](err); ok {
 		// That page shows why the columns cannot be read.
 		return v.redirect("/sheets/" + u.ID)
 	}
@@ -199,7 +203,7 @@ func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) erro
 	if err != nil {
 		return err
 	}
-	u.Options, err = readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}.encode()
+	u.Options, err = encodeStored(readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true})
 	if err != nil || h.queue.understands(ctx, u) != nil {
 		// The mapping may name a column that no longer exists.
 		return err
@@ -210,21 +214,18 @@ func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) erro
 // changeMapping changes the product, the columns and the options by which
 // an upload is read.
 func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
-	survey, err := h.queue.survey(v.ctx(), u)
-	if err != nil {
-		return err
-	}
-	r, err := parseReadOptions(v.r.PostForm)
-	if err != nil {
-		return err
-	}
-	was, err := readOptionsOf(u)
+	var survey *importer.Survey
+	var r, was readOptions
+	err := errors.Join(
+		load(&survey)(h.queue.survey(v.ctx(), u)),
+		load(&r)(parseReadOptions(v.r.PostForm)),
+		load(&was)(readOptionsOf(u)))
 	if err != nil {
 		return err
 	}
 	suggested := r.mapColumns(v.r.PostForm, survey.Columns, was)
 	r.Checked = was.Checked || !suggested
-	if u.Options, err = r.encode(); err != nil {
+	if u.Options, err = encodeStored(r); err != nil {
 		return err
 	}
 	if err := h.queue.understands(v.ctx(), u); err != nil {

@@ -130,10 +130,11 @@ func (h *companyHandler) company(v *request) error {
 		if n >= rowsWithDocuments || len(r.Items) == 0 {
 			continue
 		}
-		for d, err := range h.ledger.Documents().OfRow(ctx, r.ID) {
-			if err != nil {
-				return err
-			}
+		documents, err := collect(h.ledger.Documents().OfRow(ctx, r.ID))
+		if err != nil {
+			return err
+		}
+		for _, d := range documents {
 			p.Documents = append(p.Documents, companyDocument{d, r.Batch})
 		}
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -46,15 +45,13 @@ func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	if u.Edits, err = json.Marshal(kept); err != nil {
-		return fmt.Errorf("keep the refusals: %w", err)
-	}
 	o := importer.OptionsOf(b)
 	r := readOptions{Product: o.Product, State: o.State, Year: o.FilingYear, User: o.User, Map: o.Map}
-	if u.Options, err = r.encode(); err != nil {
-		return err
+	err = errors.Join(load(&u.Edits)(encodeStored(kept)), load(&u.Options)(encodeStored(r)))
+	if err == nil {
+		err = h.uploads.Change(v.ctx(), u)
 	}
-	if err := h.uploads.Change(v.ctx(), u); err != nil {
+	if err != nil {
 		return err
 	}
 	return v.leadTo("/sheets/"+u.ID, "note", "These are the rows of %s that need attention, as a new upload. Correct "+

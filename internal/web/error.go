@@ -105,6 +105,13 @@ var known = []struct {
 	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
+	{ledger.ErrSignInLink, httpError{http.StatusGone, "This link no longer works",
+		"A link works once and expires. Ask for a new one on the sign-in page, or ask an operator. On your own " +
+			"computer, start importer serve again to get a new link."}},
+	{ledger.ErrFlow, *errFlow},
+	{ledger.ErrIdentity, httpError{http.StatusConflict, "This company account is linked to another account",
+		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
+			"linked to."}},
 	{ledger.ErrOrderTaken, httpError{Status: http.StatusConflict, Title: "This order belongs to another row"}},
 	{ledger.ErrAccount, nothingChanged},
 	{ledger.ErrLastOperator, nothingChanged},

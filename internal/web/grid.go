@@ -3,9 +3,7 @@ package web
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -376,13 +374,8 @@ type corrections struct {
 
 func correctionsOf(u ledger.Upload) (corrections, error) {
 	c := corrections{Salt: rand.Text()}
-	if len(u.Edits) == 0 {
-		return c, nil
-	}
-	if err := json.Unmarshal(u.Edits, &c); err != nil {
-		return c, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
-	}
-	return c, nil
+	err := decodeStored(u, u.Edits, &c)
+	return c, err
 }
 
 // columnAt returns a column of the draft by its index.

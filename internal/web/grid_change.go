@@ -305,10 +305,7 @@ func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err err
 	if e.request.Undo == nil {
 		e.record(now)
 	}
-	if edits, err = json.Marshal(e.kept); err != nil {
-		err = fmt.Errorf("keep the corrections: %w", err)
-	}
-	return edits, err
+	return encodeStored(e.kept)
 }
 
 // describe adds the change to an answer, and the shown rows, which the change may affect.

@@ -24,7 +24,6 @@ func (h *homeHandler) routes() []route {
 type homePage struct {
 	Templates []filing.Product
 	Uploads   []ledger.Upload
-	Actions   []action
 	Batches   []listedBatch
 	Filter    batchFilter
 	Tabs      tabs
@@ -37,8 +36,6 @@ type homePage struct {
 	// Partial reports whether a cost of the table lacks a state fee.
 	Partial bool
 	Pager   pager
-	// MaxUpload is the maximum size of an upload in MiB.
-	MaxUpload int64
 }
 
 // listedBatch is a row of the table of batches.
@@ -83,15 +80,11 @@ func (h *homeHandler) home(v *request) error {
 		// An account without a role sees only its sessions.
 		return v.redirect("/sessions")
 	}
-	p := homePage{Templates: filing.Products, MaxUpload: v.server.maxUpload >> 20, Filter: batchFilter{
-		Show:   v.query("show"),
-		Client: v.search("client"),
-		Search: v.search("q"),
-	}}
+	p := homePage{Templates: filing.Products}
+	p.Filter = batchFilter{Show: v.query("show"), Client: v.search("client"), Search: v.search("q")}
 	var batches []ledger.Batch
 	err := errors.Join(
 		load(&p.Uploads)(h.ledger.Uploads().List(v.ctx())),
-		load(&p.Actions)(h.overview.actions(v)),
 		load(&batches)(h.ledger.Batches(v.ctx())),
 		load(&p.Clients)(h.ledger.Companies().Clients(v.ctx(), "", listedClients)))
 	// Batches that are not open are listed as uploads, and corrections as part of the batch that

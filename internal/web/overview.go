@@ -32,9 +32,9 @@ type batchStatus struct {
 // overview knows the state of all batches and of the fleet. It shares what takes the database a
 // while between all readers.
 type overview struct {
-	ledger   *ledger.Ledger
-	seasons  *schedule.Scheduler
-	settings Settings
+	ledger    *ledger.Ledger
+	scheduler *schedule.Scheduler
+	settings  Settings
 	// figures and filings are keyed by batch.
 	figures *cache.Cache[string, ledger.Figures]
 	filings *cache.Cache[string, ledger.Filings]
@@ -42,14 +42,14 @@ type overview struct {
 	meters  meters
 }
 
-func newOverview(l *ledger.Ledger, seasons *schedule.Scheduler, settings Settings) *overview {
+func newOverview(l *ledger.Ledger, scheduler *schedule.Scheduler, settings Settings) *overview {
 	return &overview{
-		ledger:   l,
-		seasons:  seasons,
-		settings: settings,
-		figures:  cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
-		filings:  cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
-		shared:   cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+		ledger:    l,
+		scheduler: scheduler,
+		settings:  settings,
+		figures:   cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
+		filings:   cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
+		shared:    cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 	}
 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,15 +42,9 @@ type quoted struct {
 	Standing []string `json:"-"`
 }
 
-func quoteOf(u ledger.Upload) (*quoted, error) {
-	if len(u.Quote) == 0 {
-		return nil, nil
-	}
-	q := new(quoted)
-	if err := json.Unmarshal(u.Quote, q); err != nil {
-		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
-	}
-	return q, nil
+func quoteOf(u ledger.Upload) (q *quoted, err error) {
+	err = decodeStored(u, u.Quote, &q)
+	return q, err
 }
 
 // background is the work that goes on between requests. It ends when the site closes.
@@ -152,7 +145,7 @@ func newPrepareQueue(c Config) *prepareQueue {
 		service:    c.Service,
 		quoting: intake.Quoting{
 			Ledger:      c.Ledger,
-			Prices:      c.Ask,
+			Prices:      c.Prices,
 			Concurrency: c.Concurrency,
 			Secret:      c.Settings.HookKey,
 		},
@@ -332,9 +325,9 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	if now.ctx.Err() != nil {
 		return p.uploads.DropPrepared(ctx, batch)
 	}
-	body, err := json.Marshal(q)
+	body, err := encodeStored(q)
 	if err != nil {
-		return fmt.Errorf("keep the quote: %w", err)
+		return err
 	}
 	p.drafts.learn(ctx, u)
 	err = p.uploads.SetPrepared(ctx, u.ID, u.Version, batch, body)

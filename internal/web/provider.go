@@ -26,9 +26,6 @@ var (
 	errUntrusted = &httpError{http.StatusForbidden, "The response of the sign-in provider is not valid",
 		"No one was signed in. Go back to the sign-in page and begin again. The reason is in the server " +
 			"log."}
-	errLinked = &httpError{http.StatusConflict, "This company account is linked to another account",
-		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
-			"linked to."}
 	errExists = &httpError{http.StatusConflict, "An account with this name exists",
 		"No one was signed in. Sign in to that account with a link or a passkey, then link your company account " +
 			"under Security. If it is not your account, or you cannot sign in to it, ask an operator."}
@@ -181,9 +178,6 @@ func (h *providerHandler) link(v *request, flow providerFlow, person ledger.Arri
 	}
 	err := h.accounts.LinkIdentity(v.withAudit("provider-link", v.who(), h.provider.Host()), flow.Link, person,
 		v.secret)
-	if errors.Is(err, ledger.ErrIdentity) {
-		return errLinked
-	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -122,6 +123,8 @@ type page struct {
 	May     may
 	// Setup reports whether the page warns that no filing service is set up.
 	Setup bool
+	// MiB is the maximum size of an upload.
+	MiB int64
 	// Uploads is the maximum size of an upload in bytes, or zero if the reader may not upload.
 	Uploads int64
 }
@@ -147,7 +150,7 @@ func (v *request) show(err error, name, title string, data any) error {
 }
 
 func (v *request) showStatus(status int, name, title string, data any) error {
-	p := page{Title: title, Mode: v.server.mode, Data: data, Flash: v.flashed()}
+	p := page{Title: title, Mode: v.server.mode, Data: data, Flash: v.flashed(), MiB: v.server.maxUpload >> 20}
 	if v.signedIn {
 		account := v.session.Account
 		p.Account = account
@@ -300,6 +303,17 @@ func load[T any](into *T) func(T, error) error {
 		*into = found
 		return err
 	}
+}
+
+// collect returns the elements of a sequence, or its first error.
+func collect[T any](all iter.Seq2[T, error]) (found []T, err error) {
+	for one, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, nil
 }
 
 // address returns the address of a page. pairs are the names and values of its query. Empty values

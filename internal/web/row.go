@@ -133,6 +133,7 @@ func (h *rowHandler) row(v *request, b ledger.Batch) error {
 		load(&company)(h.ledger.CompanyOfRow(ctx, row.ID)),
 		load(&p.Attempts)(h.ledger.Attempts(ctx, row.ID)),
 		load(&p.Events)(h.ledger.Events().ListOf(ctx, row.ID)),
+		load(&p.Documents)(collect(h.ledger.Documents().OfRow(ctx, row.ID))),
 		load(&p.Entries)(h.ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
 		load(&p.Prev)(h.rowBeside(v, b, number, -1)),
 		load(&p.Next)(h.rowBeside(v, b, number, +1)))
@@ -145,12 +146,6 @@ func (h *rowHandler) row(v *request, b ledger.Batch) error {
 	if pending != "" {
 		// The address leads to the draft or to the approval.
 		p.Pending = "/batches/" + pending
-	}
-	for d, err := range h.ledger.Documents().OfRow(ctx, row.ID) {
-		if err != nil {
-			return err
-		}
-		p.Documents = append(p.Documents, d)
 	}
 	p.Entries, p.More = firstOf(p.Entries, entriesOfRow)
 	return v.show(nil, "row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)

@@ -21,10 +21,10 @@ import (
 
 // scheduleHandler handles the schedules and the calendar of due dates.
 type scheduleHandler struct {
-	ledger   *ledger.Ledger
-	seasons  *schedule.Scheduler
-	overview *overview
-	service  func() (*filingapi.Client, error)
+	ledger    *ledger.Ledger
+	scheduler *schedule.Scheduler
+	overview  *overview
+	service   func() (*filingapi.Client, error)
 	// hookKey reports whether the environment sets a signing secret for events.
 	hookKey bool
 }
@@ -77,20 +77,20 @@ type listedRun struct {
 func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
 func (h *scheduleHandler) scheduleList(v *request) error {
-	var seasons []ledger.Schedule
+	var schedules []ledger.Schedule
 	var problems []schedule.Problem
 	err := errors.Join(
-		load(&seasons)(h.ledger.Schedules().List(v.ctx())),
-		load(&problems)(h.seasons.Problems(v.ctx())))
+		load(&schedules)(h.ledger.Schedules().List(v.ctx())),
+		load(&problems)(h.scheduler.Problems(v.ctx())))
 	if err != nil {
 		return err
 	}
 	var p struct {
-		Seasons []listedSchedule
-		Pager   pager
+		Schedules []listedSchedule
+		Pager     pager
 	}
-	p.Pager, seasons = paged(v, seasons, schedulesOnPage)
-	for _, se := range seasons {
+	p.Pager, schedules = paged(v, schedules, schedulesOnPage)
+	for _, se := range schedules {
 		listed, err := h.loadListedSchedule(v.ctx(), se)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (h *scheduleHandler) scheduleList(v *request) error {
 		if i := slices.IndexFunc(problems, func(p schedule.Problem) bool { return p.Schedule == se.Name }); i >= 0 {
 			listed.Problem = &problems[i]
 		}
-		p.Seasons = append(p.Seasons, listed)
+		p.Schedules = append(p.Schedules, listed)
 	}
 	return v.show(nil, "schedules.html", "Schedules", p)
 }
@@ -110,7 +110,7 @@ func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Sche
 	var o schedule.Options
 	var runs []ledger.Run
 	err = errors.Join(
-		load(&listed.Summary)(h.seasons.Summary(ctx, se)),
+		load(&listed.Summary)(h.scheduler.Summary(ctx, se)),
 		load(&o)(schedule.DecodeOptions(se)),
 		load(&runs)(h.ledger.Schedules().ListRuns(ctx, se.Name)))
 	listed.Words = o.Words()
@@ -150,9 +150,9 @@ func (h *scheduleHandler) loadListedRun(ctx context.Context, f ledger.Run) (*lis
 
 // schedulePage is the page of a schedule.
 type schedulePage struct {
-	Season  ledger.Schedule
-	Options schedule.Options
-	Next    []season.Run
+	Schedule ledger.Schedule
+	Options  schedule.Options
+	Next     []season.Run
 	// Broken is the reason why its company list cannot be filed. Empty if it can.
 	Broken string
 	Plan   *schedule.Plan
@@ -166,7 +166,6 @@ type schedulePage struct {
 	List *companyListErrors
 	// Refused has the errors of a company list that was just rejected.
 	Refused *companyListErrors
-	MiB     int64
 }
 
 // companyListErrors are the errors of a company list.
@@ -206,7 +205,7 @@ const runsOnPage = 10
 // or is nil.
 func (h *scheduleHandler) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
-	p := &schedulePage{Season: se, Refused: refused, MiB: v.server.maxUpload >> 20}
+	p := &schedulePage{Schedule: se, Refused: refused}
 	var runs []ledger.Run
 	err := errors.Join(
 		load(&p.Options)(schedule.DecodeOptions(se)),
@@ -236,17 +235,17 @@ const plannedRows = 5000
 
 // loadNext loads the next runs of a schedule and the plan of the first run.
 func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
-	roster, err := h.seasons.LoadCompanyList(ctx, p.Season)
+	roster, err := h.scheduler.LoadCompanyList(ctx, p.Schedule)
 	if err == nil {
-		p.List = errorsOf(p.Season.File, roster, nil)
-		p.Next, err = h.seasons.Upcoming(ctx, p.Season, 3)
+		p.List = errorsOf(p.Schedule.File, roster, nil)
+		p.Next, err = h.scheduler.Upcoming(ctx, p.Schedule, 3)
 	}
 	p.OnDemand = err == nil && !asked && len(p.Next) > 0 && p.List.Tally.Rows > plannedRows
 	if err == nil && len(p.Next) > 0 && !p.OnDemand {
-		p.Plan, err = h.seasons.NextPlan(ctx, p.Season)
+		p.Plan, err = h.scheduler.NextPlan(ctx, p.Schedule)
 	}
 	if err == nil && !p.OnDemand {
-		p.Problem, err = h.seasons.Problem(ctx, p.Season)
+		p.Problem, err = h.scheduler.Problem(ctx, p.Schedule)
 	}
 	if errors.Is(err, schedule.ErrCompanyList) {
 		p.Broken, err = sentence(err.Error()), nil
@@ -311,7 +310,7 @@ func (h *scheduleHandler) replaceCompanyList(v *request) error {
 // runPreview is a manual run that waits for confirmation.
 type runPreview struct {
 	schedule.Preview
-	Season ledger.Schedule
+	Schedule ledger.Schedule
 	// Waits reports whether the batch of the run will wait for approval.
 	Waits bool
 	// Look identifies the shown plan.
@@ -330,11 +329,11 @@ func describeRun(r schedule.Preview) string {
 }
 
 func (h *scheduleHandler) previewRun(v *request, se ledger.Schedule) (*runPreview, error) {
-	p := &runPreview{Season: se, Waits: se.Approval}
+	p := &runPreview{Schedule: se, Waits: se.Approval}
 	var policy ledger.Policy
 	err := errors.Join(
 		load(&policy)(h.ledger.Approvals().Policy(v.ctx())),
-		load(&p.Preview)(h.seasons.Preview(v.ctx(), se)))
+		load(&p.Preview)(h.scheduler.Preview(v.ctx(), se)))
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +377,7 @@ func (h *scheduleHandler) runSchedule(v *request, se ledger.Schedule) error {
 			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
 	// A run that has started finishes even if the browser disconnects.
-	f, err := h.seasons.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
+	f, err := h.scheduler.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
 		return v.leadTo(runPath(se.Name, f), "note", "Someone else just ran this schedule.")

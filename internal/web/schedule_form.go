@@ -41,7 +41,6 @@ type scheduleForm struct {
 	Second bool
 	// Policy describes the approval policy if it covers only some batches. Empty otherwise.
 	Policy string
-	MiB    int64
 }
 
 type choice struct{ Value, Name string }
@@ -66,7 +65,6 @@ func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*schedul
 		Errors:   make(map[string]string),
 		Products: filing.Products,
 		States:   filing.States(),
-		MiB:      v.server.maxUpload >> 20,
 	}
 	policy, err := h.ledger.Approvals().Policy(v.ctx())
 	if err != nil {

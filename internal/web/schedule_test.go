@@ -356,7 +356,7 @@ func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	}
 	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc",
 		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
-	s.config.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.config.Ask})
+	s.config.Scheduler = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.config.Prices})
 	s.open()
 	v.wants(v.page("/seasons"), "Files nothing.", "Bea LLC")
 	v.wants(v.page("/seasons/de"), "This schedule would file nothing.", "Upload a corrected company list")

@@ -55,9 +55,6 @@ const (
 )
 
 var (
-	errSignInLink = &httpError{http.StatusGone, "This link no longer works",
-		"A link works once and expires. Ask for a new one on the sign-in page, or ask an operator. On your own " +
-			"computer, start importer serve again to get a new link."}
 	errDisabled = &httpError{http.StatusForbidden, "The account is disabled",
 		"No one was signed in. Ask an operator to enable the account."}
 	errManaged = &httpError{http.StatusForbidden, "Sign in with your company account",
@@ -143,9 +140,6 @@ func linkTo(address, secret string) string { return address + "/enter?link=" + u
 func (h *signInHandler) enterPage(v *request) error {
 	secret := v.query("link")
 	account, err := h.accounts.FindSignInLink(v.ctx(), secret)
-	if errors.Is(err, ledger.ErrSignInLink) {
-		return errSignInLink
-	}
 	return v.show(err, "link-sign-in.html", "Sign in", struct {
 		Secret, Name string
 		// Auto reports whether the page may submit itself. It must not if another account is signed
@@ -158,7 +152,6 @@ func (h *signInHandler) enter(v *request) error {
 	account, err := h.accounts.UseSignInLink(v.ctx(), v.form("link"))
 	if errors.Is(err, ledger.ErrSignInLink) {
 		v.server.recordFailedSignIn(v, account, "link", err)
-		return errSignInLink
 	}
 	if err != nil {
 		return err

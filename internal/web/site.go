@@ -22,8 +22,8 @@ type Config struct {
 	// Service returns the API client, or an error if none is configured. Callers must not close it.
 	Service func() (*filingapi.Client, error)
 	// Ask returns the current prices.
-	Ask     pricing.Source
-	Seasons *schedule.Scheduler
+	Prices    pricing.Source
+	Scheduler *schedule.Scheduler
 	// Throttle limits look-ups. Look-ups are unlimited if it is nil.
 	Throttle *lookup.Throttle
 	// Concurrency is the maximum number of concurrent look-ups.
@@ -103,7 +103,7 @@ func New(c Config) *Site {
 		c.MaxUpload = 64 << 20
 	}
 	l := c.Ledger
-	view := newOverview(l, c.Seasons, c.Settings)
+	view := newOverview(l, c.Scheduler, c.Settings)
 	v := &server{
 		Address:   c.Address,
 		ledger:    l,
@@ -141,11 +141,11 @@ func New(c Config) *Site {
 		&uploadHandler{ledger: l, uploads: l.Uploads(), queue: s.queue},
 		&gridHandler{uploads: l.Uploads(), queue: s.queue},
 		&scheduleHandler{
-			ledger:   l,
-			seasons:  c.Seasons,
-			overview: view,
-			service:  c.Service,
-			hookKey:  c.Settings.HookKey,
+			ledger:    l,
+			scheduler: c.Scheduler,
+			overview:  view,
+			service:   c.Service,
+			hookKey:   c.Settings.HookKey,
 		},
 		&settingsHandler{
 			ledger:      l,
@@ -158,14 +158,14 @@ func New(c Config) *Site {
 		},
 		&accountHandler{l.Accounts(), l.AuditLog()},
 		&balanceHandler{
-			ledger:  l,
-			seasons: c.Seasons,
-			found:   cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries}),
+			ledger:    l,
+			scheduler: c.Scheduler,
+			found:     cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries}),
 		},
 		&chargeHandler{l},
 		&batchHandler{ledger: l, overview: view, rows: rows},
 		rows,
-		&approvalHandler{ledger: l, approvals: l.Approvals(), prices: c.Ask, queue: s.queue},
+		&approvalHandler{ledger: l, approvals: l.Approvals(), prices: c.Prices, queue: s.queue},
 		&downloadHandler{ledger: l, service: c.Service, downloads: c.Downloads, log: c.Log},
 		&uncertainHandler{ledger: l, service: c.Service},
 		&companyHandler{l},

@@ -77,7 +77,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Version:     "test",
 	}
-	c.Ask = func(ctx context.Context) (pricing.Quoter, error) {
+	c.Prices = func(ctx context.Context) (pricing.Quoter, error) {
 		prices, err := pricing.FetchPrices(ctx, s.client, l)
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		}
 		return pricing.NewRates(book, pricing.BuiltinFees()), nil
 	}
-	c.Seasons = schedule.New(schedule.Config{Ledger: l, Quoter: c.Ask, By: "a schedule", Log: c.Log})
+	c.Scheduler = schedule.New(schedule.Config{Ledger: l, Quoter: c.Prices, By: "a schedule", Log: c.Log})
 	for _, f := range change {
 		f(&c)
 	}
@@ -135,7 +135,7 @@ func (s *testSite) must(err error) {
 func (s *testSite) place() {
 	s.Helper()
 	queue := need(jobs.OpenQueue(""))(s)
-	quoter, err := s.config.Ask(s.Context())
+	quoter, err := s.config.Prices(s.Context())
 	s.must(err)
 	worker, err := jobs.Start(s.Context(), jobs.Config{
 		Service:      s.client,
@@ -764,7 +764,7 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"},
 		strings.NewReader(content)))(s)
 	changed := u
-	changed.Options = need(readOptions{User: "bob@example.com"}.encode())(s)
+	changed.Options = need(encodeStored(readOptions{User: "bob@example.com"}))(s)
 	s.must(s.Ledger.Uploads().Change(ctx, changed))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))

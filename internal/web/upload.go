@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -393,9 +392,9 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 		return err
 	}
 	if q.Plan != v.form("plan") {
-		body, err := json.Marshal(q)
+		body, err := encodeStored(q)
 		if err != nil {
-			return fmt.Errorf("keep the quote: %w", err)
+			return err
 		}
 		err = h.uploads.SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
 		switch {

@@ -148,8 +148,8 @@ func TestAChangeWhileItIsSubmitted(t *testing.T) {
 func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, path string, u ledger.Upload)) {
 	var meanwhile atomic.Pointer[func()] // it is prepared again in the background
 	s := newSite(t, func(c *Config) {
-		ask := c.Ask
-		c.Ask = func(ctx context.Context) (pricing.Quoter, error) {
+		ask := c.Prices
+		c.Prices = func(ctx context.Context) (pricing.Quoter, error) {
 			if then := meanwhile.Swap(nil); then != nil {
 				(*then)()
 			}
@@ -277,8 +277,8 @@ func TestHighlightedSheet(t *testing.T) {
 func TestABatchThatAnotherUploadDropped(t *testing.T) {
 	var drop atomic.Value // of func()
 	s := newSite(t, func(c *Config) {
-		ask := c.Ask
-		c.Ask = func(ctx context.Context) (pricing.Quoter, error) {
+		ask := c.Prices
+		c.Prices = func(ctx context.Context) (pricing.Quoter, error) {
 			if f, given := drop.Swap(func() {}).(func()); given {
 				f()
 			}
