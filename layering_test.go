@@ -26,6 +26,7 @@ const module = "github.com/bulkfiling/bulkfiling/"
 // imports lists the packages of this module that each package may import. A
 // package that is not listed may not exist.
 var imports = map[string]string{
+	"internal/audit":             `filing store`,
 	"internal/store":             `network`,
 	"internal/logs":              ``,
 	"internal/cache":             ``,
@@ -40,7 +41,7 @@ var imports = map[string]string{
 	"internal/sheettest":         ``,
 	"internal/filingapi":         `filing network`,
 	"internal/balance":           `filing money season`,
-	"internal/ledger":            `balance filing money season store`,
+	"internal/ledger":            `audit balance filing money season store`,
 	"internal/ledgertest":        `ledger store`,
 	"internal/backup":            `ledger store`,
 	"internal/pricing":           `balance filing filingapi ledger money season sheet`,
@@ -60,11 +61,11 @@ var imports = map[string]string{
 	"internal/documents":         `filingapi ledger network sheet`,
 	"internal/notify":            `filing ledger money network`,
 	"internal/resolve":           `filing filingapi jobs ledger money`,
-	"internal/web": `backup documents filing filingapi importer intake jobs ledger lookup money network pricing report
-		resolve schedule season sheet signin store`,
+	"internal/web": `audit backup documents filing filingapi importer intake jobs ledger lookup money network pricing
+		report resolve schedule season sheet signin store`,
 	"internal/config": `filing filingapi jobs ledger logs lookup money network notify pricing schedule signin store`,
 	"samples":         ``,
-	"cmd/importer": `backup config documents filing filingapi importer intake jobs ledger logs lookup metrics money
+	"cmd/importer": `audit backup config documents filing filingapi importer intake jobs ledger logs lookup metrics money
 		network notify pricing report resolve samples sandbox schedule season sheet signin store web webhook`,
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -63,7 +65,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	}
 	// Check this before any quote is loaded or shown.
-	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), b.ID, currentUser())
+	why, err := l.Approvals().Barred(audit.AtTerminal(ctx, currentUser()), b.ID, currentUser())
 	if err == nil && why != nil {
 		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
 	}
@@ -108,7 +110,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 // howToApprove explains where a batch can be approved. Under a policy that covers commands, this is
 // only the page.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
-	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), batch, currentUser())
+	why, err := l.Approvals().Barred(audit.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
 		return "An approver must sign in to the page and approve it there."
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func newAuditCommand(g *global) *cobra.Command {
-	var q ledger.AuditQuery
+	var q audit.Query
 	c := newListCommand(g, "audit", "List who changed what on the page and with commands, newest first",
 		"No audit entries", "change", func(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
 			return runAudit(ctx, q, t, l, asJSON)
@@ -32,7 +33,7 @@ commands that only show something or write files.`
 	return c
 }
 
-func runAudit(ctx context.Context, q ledger.AuditQuery, t *terminal, l *ledger.Ledger, asJSON bool) error {
+func runAudit(ctx context.Context, q audit.Query, t *terminal, l *ledger.Ledger, asJSON bool) error {
 	if q.Limit < 0 {
 		return usage("--last must be a number of entries, or 0 for all")
 	}
@@ -50,10 +51,10 @@ func runAudit(ctx context.Context, q ledger.AuditQuery, t *terminal, l *ledger.L
 	if err != nil {
 		return err
 	}
-	list[ledger.AuditEvent]{
+	list[audit.Event]{
 		empty:   "No audit entries.",
 		columns: "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE",
-		cells: func(e ledger.AuditEvent) []any {
+		cells: func(e audit.Event) []any {
 			return []any{localTimeSeconds(e.At), legible(e.By), legible(cmp.Or(e.From, "-")), legible(e.What),
 				legible(cmp.Or(e.Of, "-")), legible(e.Note)}
 		},

@@ -8,10 +8,11 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/logs"
 )
 
@@ -123,7 +124,7 @@ func webAddress(name, text, what string) (*url.URL, error) {
 func withAudit(ctx context.Context, what, of, note string) context.Context {
 	// host is empty if it is unknown.
 	host, _ := os.Hostname()
-	return ledger.AtTerminal(ledger.WithAudit(ctx, ledger.AuditEvent{
+	return audit.AtTerminal(audit.With(ctx, audit.Event{
 		By:   currentUser(),
 		From: host,
 		What: what,

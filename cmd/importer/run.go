@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -179,7 +181,7 @@ func (r *filingRun) withLedger(ctx context.Context, do func(context.Context) err
 	if err := r.recognizeKey(ctx); err != nil {
 		return err
 	}
-	ctx = ledger.AtTerminal(ctx, currentUser())
+	ctx = audit.AtTerminal(ctx, currentUser())
 	if r.unrecognized != nil && r.unrecognized.Reason == jobs.Interrupted {
 		// Nothing is sent, but the results are still written.
 		ctx = context.WithoutCancel(ctx)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
@@ -106,7 +108,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: second")
 	}
-	ctx := ledger.WithAudit(context.Background(), ledger.AuditEvent{By: "vera", What: "approve"})
+	ctx := audit.With(context.Background(), audit.Event{By: "vera", What: "approve"})
 	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER")})
 	ts.Check(err)
 	defer l.Close()

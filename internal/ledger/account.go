@@ -14,6 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"golang.org/x/text/unicode/norm"
@@ -208,7 +210,7 @@ func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 		if err := l.setEmail(ctx, tx, a, email); err != nil {
 			return err
 		}
-		by := person(auditPerson(ctx))
+		by := person(audit.Person(ctx))
 		if by == a.Name {
 			return nil
 		}
@@ -229,7 +231,7 @@ func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email str
 	if taken {
 		return fmt.Errorf("%w: another account has the address %s", ErrAccount, email)
 	}
-	makers, err := standsFor(ctx, tx, person(auditPerson(ctx)))
+	makers, err := standsFor(ctx, tx, person(audit.Person(ctx)))
 	if err != nil {
 		return err
 	}
@@ -280,7 +282,7 @@ func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, befo
 		fmt.Sprintf(
 			"%s gave %s the role %s.\nIf no one in your firm expects this, disable the account now: importer "+
 				"accounts disable %q\n",
-			nameOr(auditPerson(ctx)), name, what, name))
+			nameOr(audit.Person(ctx)), name, what, name))
 }
 
 // List lists all accounts by name.

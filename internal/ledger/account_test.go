@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -101,7 +103,7 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 // an operator sets. No two accounts have one address, and the firm is told of a change.
 func TestSetEmail(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
-		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "boss", What: "account-roles"}), s.open()
+		ctx, l := audit.With(s.Context(), audit.Event{By: "boss", What: "account-roles"}), s.open()
 		ana, leo := s.account(l, "Ana@Example.com", ledger.Preparer), s.account(l, "leo", ledger.Preparer)
 		email := func(a ledger.Account) string {
 			s.Helper()

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
@@ -100,7 +102,7 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 	if err != nil {
 		return err
 	}
-	by := auditPerson(ctx)
+	by := audit.Person(ctx)
 	asked, err := store.Affected(tx.ExecContext(ctx,
 		`UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
 		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
@@ -16,7 +18,7 @@ import (
 // SetPageAddress stores the address at which people reach the page, such as
 // https://filings.example.com. Notifications use it for their links.
 func (l Notifications) SetPageAddress(ctx context.Context, address string) error {
-	_, err := l.Exec(withoutAudit(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
+	_, err := l.Exec(audit.Without(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
 		ON CONFLICT (id) DO UPDATE SET address = excluded.address`, strings.TrimSuffix(address, "/"))
 	return store.Wrap("store the address of the page", err)
 }
@@ -52,7 +54,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 		if !one.May(Approver) || one.Email == "" {
 			continue
 		}
-		switch err := db.mayApprove(context.WithValue(ctx, terminalKey{}, nil), tx, batch, one.Name); {
+		switch err := db.mayApprove(audit.NotAtTerminal(ctx), tx, batch, one.Name); {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
 			return err

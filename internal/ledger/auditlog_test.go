@@ -7,19 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-func (s *suite) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {
+func (s *suite) acts(l *ledger.Ledger, q audit.Query) []audit.Event {
 	s.Helper()
 	acts, err := l.AuditLog().List(s.Context(), q)
 	s.must(err)
 	return acts
 }
 
-func deposit(id string) ledger.AuditEvent {
-	return ledger.AuditEvent{
+func deposit(id string) audit.Event {
+	return audit.Event{
 		ID:   id,
 		By:   "ana",
 		From: "192.0.2.1",
@@ -32,29 +34,29 @@ func deposit(id string) ledger.AuditEvent {
 func TestAuditEventIsRecordedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
-		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
+		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
 		for _, l := range []*ledger.Ledger{l, other} {
-			s.wantErr(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""), ledger.ErrDone)
-			s.wantErr(l.PauseBatch(ledger.WithAudit(s.Context(), deposit("form")), "b"),
-				ledger.ErrDone) // before the batch is looked for
+			s.wantErr(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""), audit.ErrDone)
+			s.wantErr(l.PauseBatch(audit.With(s.Context(), deposit("form")), "b"),
+				audit.ErrDone) // before the batch is looked for
 		}
 		if b := s.book(l); b.Deposits != cost {
 			s.Errorf("%s was deposited", b.Deposits)
 		}
-		acts := s.acts(l, ledger.AuditQuery{})
+		acts := s.acts(l, audit.Query{})
 		want := deposit("form")
 		want.At = s.clock()
 		if len(acts) == 1 {
 			want.Seq = acts[0].Seq
 		}
-		if !slices.Equal(acts, []ledger.AuditEvent{want}) {
+		if !slices.Equal(acts, []audit.Event{want}) {
 			s.Errorf("%+v", acts)
 		}
-		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("another form")), cost, ""))
+		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("another form")), cost, ""))
 		for range 2 { // no ID: each is an act of its own
-			s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("")), cost, ""))
+			s.must(l.RecordDeposit(audit.With(s.Context(), deposit("")), cost, ""))
 		}
-		if n := len(s.acts(l, ledger.AuditQuery{})); n != 4 || s.book(l).Deposits != 4*cost {
+		if n := len(s.acts(l, audit.Query{})); n != 4 || s.book(l).Deposits != 4*cost {
 			s.Errorf("%d acts, %s", n, s.book(l).Deposits)
 		}
 	})
@@ -70,14 +72,14 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 			results := make(chan error)
 			for i := range callers {
 				go func() {
-					results <- ledgers[i%2].RecordDeposit(ledger.WithAudit(s.Context(), deposit(id)), cost, "")
+					results <- ledgers[i%2].RecordDeposit(audit.With(s.Context(), deposit(id)), cost, "")
 				}()
 			}
 			done := 0
 			for range callers {
 				if err := <-results; err == nil {
 					done++
-				} else if !errors.Is(err, ledger.ErrDone) {
+				} else if !errors.Is(err, audit.ErrDone) {
 					s.Error(err)
 				}
 			}
@@ -85,7 +87,7 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 				s.Errorf("%d callers deposited %s", done, entered)
 			}
 		}
-		if n := len(s.acts(ledgers[0], ledger.AuditQuery{What: "deposit"})); n != 3 {
+		if n := len(s.acts(ledgers[0], audit.Query{What: "deposit"})); n != 3 {
 			s.Errorf("%d acts", n)
 		}
 	})
@@ -96,17 +98,17 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 1)...)
-		act := ledger.AuditEvent{ID: "form", By: "ana", What: "pause", Of: "b"}
-		ctx := ledger.WithAudit(s.Context(), act)
+		act := audit.Event{ID: "form", By: "ana", What: "pause", Of: "b"}
+		ctx := audit.With(s.Context(), act)
 		s.wantErr(l.PauseBatch(ctx, "no such batch"), ledger.ErrNotFound)
-		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 0 {
+		if acts := s.acts(l, audit.Query{}); len(acts) != 0 {
 			s.Errorf("%+v", acts)
 		}
 		s.must(l.PauseBatch(ctx, "b"))
-		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 1 {
+		if acts := s.acts(l, audit.Query{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)
 		}
-		s.wantErr(l.PauseBatch(ledger.WithAudit(s.Context(), act), "b"), ledger.ErrDone)
+		s.wantErr(l.PauseBatch(audit.With(s.Context(), act), "b"), audit.ErrDone)
 	})
 }
 
@@ -114,13 +116,13 @@ func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
 func TestAuditEventOfSeveralChanges(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 2)...)
-		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "resume", Of: "b"})
+		ctx := audit.With(s.Context(), audit.Event{ID: "form", By: "ana", What: "resume", Of: "b"})
 		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
 		for range 2 {
 			s.must(l.RecordDeposit(ctx, cost, ""))
 		}
 		results := make(chan error)
-		ctx = ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "at once", By: "ana", What: "deposit"})
+		ctx = audit.With(s.Context(), audit.Event{ID: "at once", By: "ana", What: "deposit"})
 		for range 8 {
 			go func() { results <- l.RecordDeposit(ctx, cost, "") }()
 		}
@@ -130,7 +132,7 @@ func TestAuditEventOfSeveralChanges(t *testing.T) {
 		if b := s.book(l); b.Deposits != 10*cost {
 			s.Errorf("%s was deposited", b.Deposits)
 		}
-		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 2 || acts[1].What != "resume" || acts[1].Of != "b" {
+		if acts := s.acts(l, audit.Query{}); len(acts) != 2 || acts[1].What != "resume" || acts[1].Of != "b" {
 			s.Errorf("%+v", acts)
 		}
 	})
@@ -143,13 +145,13 @@ func TestAuditEventOfNoChange(t *testing.T) {
 		secret := s.session(l, ana)
 		rows := s.add(l, "b", reports("b", 2)...)
 		s.pass(time.Hour)
-		ctx := ledger.WithAudit(s.Context(),
-			ledger.AuditEvent{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
+		ctx := audit.With(s.Context(),
+			audit.Event{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
 		for _, look := range []func() error{
 			func() error { _, err := l.Batches(ctx); return err },
 			func() error { _, err := l.Balance(ctx); return err },
 			func() error { _, err := l.Accounts().FindSession(ctx, secret); return err }, // notes that it is used
-			func() error { _, err := l.AuditLog().List(ctx, ledger.AuditQuery{}); return err },
+			func() error { _, err := l.AuditLog().List(ctx, audit.Query{}); return err },
 			func() error { _, err := l.Fleet().Processes(ctx); return err },
 			func() error { return l.Fleet().Announce(ctx, "serve", true) },
 			func() error { return l.Fleet().RecordKeyRefused(ctx, "no such key") },
@@ -163,13 +165,13 @@ func TestAuditEventOfNoChange(t *testing.T) {
 			s.must(look())
 		}
 		s.answer(l, rows[0], filing.Accepted)
-		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 0 {
+		if acts := s.acts(l, audit.Query{}); len(acts) != 0 {
 			s.Errorf("%+v", acts)
 		}
 		// A change of a single statement is an act too.
 		s.wantErr(l.Schedules().Remove(ctx, "spring"), ledger.ErrNotFound)
 		s.must(l.Accounts().EndSession(ctx, secret))
-		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 1 {
+		if acts := s.acts(l, audit.Query{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)
 		}
 	})
@@ -177,32 +179,32 @@ func TestAuditEventOfNoChange(t *testing.T) {
 
 func TestAuditEventsAreListed(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		keep := func(a ledger.AuditEvent) {
+		keep := func(a audit.Event) {
 			s.Helper()
 			s.must(l.AuditLog().Record(ctx, a))
 			s.pass(time.Second)
 		}
-		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b1", Note: "results"})
-		keep(ledger.AuditEvent{By: "bo", What: "download", Of: "b2", ID: "once"})
-		keep(ledger.AuditEvent{By: "ana", What: "sign-in-failed"})
-		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b2"})
-		s.wantErr(l.AuditLog().Record(ctx, ledger.AuditEvent{ID: "once"}), ledger.ErrDone)
-		all := s.acts(l, ledger.AuditQuery{})
+		keep(audit.Event{By: "ana", What: "download", Of: "b1", Note: "results"})
+		keep(audit.Event{By: "bo", What: "download", Of: "b2", ID: "once"})
+		keep(audit.Event{By: "ana", What: "sign-in-failed"})
+		keep(audit.Event{By: "ana", What: "download", Of: "b2"})
+		s.wantErr(l.AuditLog().Record(ctx, audit.Event{ID: "once"}), audit.ErrDone)
+		all := s.acts(l, audit.Query{})
 		for _, test := range []struct {
 			name string
-			q    ledger.AuditQuery
+			q    audit.Query
 			want []int // indexes of all
 		}{
-			{"newest first", ledger.AuditQuery{}, []int{0, 1, 2, 3}},
-			{"by", ledger.AuditQuery{By: "ana"}, []int{0, 1, 3}},
-			{"what", ledger.AuditQuery{What: "download"}, []int{0, 2, 3}},
-			{"of", ledger.AuditQuery{Of: "b2"}, []int{0, 2}},
-			{"together", ledger.AuditQuery{By: "ana", What: "download", Of: "b2"}, []int{0}},
-			{"limit", ledger.AuditQuery{Limit: 2}, []int{0, 1}},
-			{"next page", ledger.AuditQuery{Limit: 2, Before: all[1].Seq}, []int{2, 3}},
-			{"last page", ledger.AuditQuery{Limit: 2, Before: all[3].Seq}, nil},
+			{"newest first", audit.Query{}, []int{0, 1, 2, 3}},
+			{"by", audit.Query{By: "ana"}, []int{0, 1, 3}},
+			{"what", audit.Query{What: "download"}, []int{0, 2, 3}},
+			{"of", audit.Query{Of: "b2"}, []int{0, 2}},
+			{"together", audit.Query{By: "ana", What: "download", Of: "b2"}, []int{0}},
+			{"limit", audit.Query{Limit: 2}, []int{0, 1}},
+			{"next page", audit.Query{Limit: 2, Before: all[1].Seq}, []int{2, 3}},
+			{"last page", audit.Query{Limit: 2, Before: all[3].Seq}, nil},
 		} {
-			var want []ledger.AuditEvent
+			var want []audit.Event
 			for _, i := range test.want {
 				want = append(want, all[i])
 			}
@@ -225,9 +227,9 @@ func TestAuditEventOfAnEndedContext(t *testing.T) {
 		l := s.open()
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		if err := l.RecordDeposit(ledger.WithAudit(ctx, deposit("form")), cost, ""); err == nil {
+		if err := l.RecordDeposit(audit.With(ctx, deposit("form")), cost, ""); err == nil {
 			s.Error("it was done")
 		}
-		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
+		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
 	})
 }

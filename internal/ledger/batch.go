@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -89,7 +91,14 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			if err != nil {
 				return fmt.Errorf("seal the number of row %d: %w", r.Number, err)
 			}
-			secrets = append(secrets, store.Record{store.Text("batch", batch), store.Number("number", r.Number), store.Text("sealed", sealed)})
+			secrets = append(
+				secrets,
+				store.Record{
+					store.Text("batch", batch),
+					store.Number("number", r.Number),
+					store.Text("sealed", sealed),
+				},
+			)
 		}
 		request, err := document(stored, stored == nil)
 		if err != nil {
@@ -314,7 +323,7 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 	}
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
-		batch, auditPerson(ctx), store.ToMillis(db.Now())); err != nil {
+		batch, audit.Person(ctx), store.ToMillis(db.Now())); err != nil {
 		return 0, err
 	}
 	return db.cancelReady(ctx, tx, batch, "TRUE", why)
@@ -425,7 +434,13 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 		&approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt, b.CanceledAt, b.Approval.At = store.FromMillis(created), store.FromMillis(canceled), store.FromMillis(approved)
+	b.CreatedAt, b.CanceledAt, b.Approval.At = store.FromMillis(
+		created,
+	), store.FromMillis(
+		canceled,
+	), store.FromMillis(
+		approved,
+	)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

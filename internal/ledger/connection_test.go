@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // A connection that breaks between a commit and the database's word of it: an
@@ -142,7 +143,7 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 		wire := newProxy(s)
 		behind := s.open()
 		act := func() context.Context {
-			return ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ann", What: "deposit"})
+			return audit.With(s.Context(), audit.Event{By: "ann", What: "deposit"})
 		}
 		wire.breakAtCommit()
 		s.must(behind.RecordDeposit(act(), 5000, ""))
@@ -152,7 +153,7 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
 			s.Errorf("%+v", b)
 		}
-		if acts, err := l.AuditLog().List(s.Context(), ledger.AuditQuery{}); err != nil || len(acts) != 3 {
+		if acts, err := l.AuditLog().List(s.Context(), audit.Query{}); err != nil || len(acts) != 3 {
 			s.Errorf("%+v, %v", acts, err)
 		}
 	})

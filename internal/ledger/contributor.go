@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -202,7 +204,7 @@ func (db *database) needsSecond(ctx context.Context, q store.Querier, batch stri
 	switch {
 	case err != nil:
 		return false, err
-	case b.Needed, !p.Second, atTerminal(ctx) && !p.Terminal && !b.Scheduled:
+	case b.Needed, !p.Second, audit.IsAtTerminal(ctx) && !p.Terminal && !b.Scheduled:
 		return b.Needed, nil
 	case p.From == 0:
 		return true, nil
@@ -241,7 +243,7 @@ const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'reject
 // mayApprove returns a *SecondError if a person may not approve a batch as its
 // second person.
 func (db *database) mayApprove(ctx context.Context, q store.Querier, batch, by string) error {
-	if atTerminal(ctx) {
+	if audit.IsAtTerminal(ctx) {
 		if p, err := db.policy(ctx, q); err != nil || p.Terminal {
 			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
 		}
@@ -367,7 +369,7 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string, par
 	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
-	by := auditPerson(ctx)
+	by := audit.Person(ctx)
 	if err = db.mayApprove(ctx, tx, batch, by); !errors.Is(err, ErrSecondPerson) {
 		return waits, message, err
 	}

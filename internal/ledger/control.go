@@ -3,9 +3,12 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
@@ -276,7 +279,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 
 // RecordKeyAccepted ends the halt for a refused key, because the service has accepted a key since.
 func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
-	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
 		if c.halt == filing.HaltKey {
 			c.resume()
 		}
@@ -286,7 +289,7 @@ func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 
 // RecordKeyRefused halts the fleet after a look-up was answered with 401 or 403.
 func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
-	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
@@ -294,7 +297,7 @@ func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 
 // RecordBusy halts the fleet for a while after a look-up was answered with 429 or 503.
 func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
-	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
 	})
@@ -316,4 +319,31 @@ func modeError(holds, asked string) error {
 	return fmt.Errorf(
 		"%w: it holds %s orders and the key is for %s ones; use another ledger (--ledger NAME, or another "+
 			"DATABASE_URL)", ErrMode, holds, asked)
+}
+
+// untilKnown makes the change of an audit event once. It retries a commit whose outcome is unknown.
+// ErrDone then means that the commit succeeded.
+func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	if !audit.IsPending(ctx) {
+		return db.change(ctx, f) // without an unrecorded event, a retry could make the change twice
+	}
+	lost := false
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := db.change(ctx, f)
+		switch {
+		case lost && errors.Is(err, audit.ErrDone):
+			return nil
+		case errors.Is(err, store.ErrCommit):
+			lost = true
+		case !lost || err == nil:
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-db.stop:
+			return fmt.Errorf("it is not known whether it was recorded; check before you enter it again: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("it is not known whether it was recorded; check before you enter it again: %w", err)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -91,10 +93,5 @@ func haltCopy(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, setControl, c.fields().AppendValues(nil)...); err != nil {
 		return err
 	}
-	if act := auditOf(ctx); act != nil {
-		err := insertAuditEvent(ctx, tx, act.act, store.FromMillis(c.now))
-		act.end(err == nil)
-		return err
-	}
-	return nil
+	return audit.RecordIn(ctx, tx, store.FromMillis(c.now))
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -392,7 +394,7 @@ func TestCanceledBeforeItBegan(t *testing.T) {
 			return created
 		}
 		begin()
-		by := ledger.WithAudit(ctx, ledger.AuditEvent{By: "Ana", What: "cancel", Of: "b"})
+		by := audit.With(ctx, audit.Event{By: "Ana", What: "cancel", Of: "b"})
 		if n, err := l.CancelBatch(by, "b"); n != 1 || err != nil {
 			s.Errorf("%d, %v", n, err)
 		}

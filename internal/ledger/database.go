@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -32,7 +34,7 @@ type database struct {
 	stopped   sync.WaitGroup
 	closing   sync.Once
 
-	onAct atomic.Pointer[func(AuditEvent)]
+	log *audit.Log
 
 	owner Process
 	// renewing guards the state of the process and whether it places orders.
@@ -50,8 +52,6 @@ type (
 	// Approvals manages the approvals of batches and their cost, and the policy for who may
 	// approve.
 	Approvals struct{ *database }
-	// AuditLog records the actions of people.
-	AuditLog struct{ *database }
 	// Companies stores the companies and users that the filing service has on record, by the
 	// references that rows use.
 	Companies struct{ *database }
@@ -91,7 +91,7 @@ func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
 func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
 // AuditLog returns the AuditLog of the ledger's database.
-func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
+func (l *Ledger) AuditLog() *audit.Log { return l.log }
 
 // Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -105,7 +107,7 @@ func TestEditMakesANewVersion(t *testing.T) {
 		if n := s.count(`SELECT COUNT(*) FROM uploads WHERE edits LIKE '%987-65-4321%'`); n != 0 {
 			s.Error("the edits are not sealed")
 		}
-		events, err := l.AuditLog().List(ctx, ledger.AuditQuery{By: "bob"})
+		events, err := l.AuditLog().List(ctx, audit.Query{By: "bob"})
 		if s.must(err); len(events) != 1 || !strings.Contains(events[0].Note, "1 cell") {
 			s.Errorf("%+v", events)
 		}

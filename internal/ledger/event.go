@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -215,7 +217,7 @@ const maxApplied = 500
 // Apply applies a group of new events and takes over renewals. Done is the number of both. Several
 // processes may call it at once.
 func (l Events) Apply(ctx context.Context) (done int, err error) {
-	ctx = withoutAudit(ctx)
+	ctx = audit.Without(ctx)
 	var idle bool
 	err = l.Read.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)

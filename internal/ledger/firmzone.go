@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -23,7 +25,7 @@ func (l Schedules) SetFirmZone(ctx context.Context, zone string) error {
 	}
 	return store.Wrap("set the firm's time zone", l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE firm_zone SET zone = $1, changed_by = $2, changed_at = $3 WHERE id = 1`,
-			zone, auditPerson(ctx), store.ToMillis(l.Now()))
+			zone, audit.Person(ctx), store.ToMillis(l.Now()))
 		return err
 	}))
 }

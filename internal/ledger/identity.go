@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -56,8 +58,8 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 	if p.Issuer == "" || p.Subject == "" {
 		return Account{}, false, fmt.Errorf("%w: the provider names no subject", ErrAccount)
 	}
-	var recorded AuditEvent
-	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	var recorded audit.Event
+	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.Now()
 		known, err := store.Find[struct {
 			Account
@@ -72,14 +74,14 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
 				return err
 			}
-			recorded = AuditEvent{
+			recorded = audit.Event{
 				By:   a.Name,
 				From: p.From,
 				What: "account-add",
 				Of:   a.Name,
 				Note: "at the first sign-in by " + p.Issuer + ", roles " + cmp.Or(words, "none"),
 			}
-			return insertAuditEvent(ctx, tx, withID(recorded), now)
+			return audit.Insert(ctx, tx, recorded, now)
 		case err != nil:
 			return err
 		case !known.UnlinkedAt.IsZero():
@@ -99,7 +101,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			return err
 		}
 		a.Roles = p.Roles
-		recorded = AuditEvent{
+		recorded = audit.Event{
 			By:   a.Name,
 			From: p.From,
 			What: "account-roles",
@@ -107,13 +109,13 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			Note: "from the groups of " + p.Issuer + ": " + cmp.Or(words, "none") +
 				", before: " + cmp.Or(before, "none"),
 		}
-		return insertAuditEvent(ctx, tx, withID(recorded), now)
+		return audit.Insert(ctx, tx, recorded, now)
 	})
 	if err != nil {
 		return Account{}, false, fmt.Errorf("sign in by the provider: %w", err)
 	}
 	if recorded.What != "" {
-		l.report(recorded)
+		l.log.Report(recorded)
 	}
 	return a, created, nil
 }

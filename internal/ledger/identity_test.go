@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -46,7 +48,7 @@ func testArrive(s *suite) {
 	if none, _ := arrive("1"); len(none.Roles) != 0 {
 		s.Errorf("%+v", none)
 	}
-	if acts := s.acts(l, ledger.AuditQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
+	if acts := s.acts(l, audit.Query{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
 		acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
 		s.Errorf("%+v", acts)
 	}

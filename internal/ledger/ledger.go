@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -66,7 +68,7 @@ type Ledger struct{ *database }
 // Open opens the ledger, creates or migrates it if needed, and registers this process as one that
 // may place orders. Close ends the registration.
 func Open(ctx context.Context, c Config) (*Ledger, error) {
-	store, err := store.Open(ctx, store.Config{
+	db, err := store.Open(ctx, store.Config{
 		Dir:         c.Dir,
 		DatabaseURL: c.DatabaseURL,
 		Now:         c.Now,
@@ -76,14 +78,15 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return join(ctx, store, c)
+	return join(ctx, db, c)
 }
 
 // join registers this process with the ledger of an open database and begins to commit.
-func join(ctx context.Context, store *store.DB, c Config) (*Ledger, error) {
+func join(ctx context.Context, db *store.DB, c Config) (*Ledger, error) {
 	l := &Ledger{&database{
-		DB:           store,
-		owner:        Process{ID: store.Lock.ID, Host: store.Lock.Host, PID: os.Getpid(), lock: store.Lock.Path},
+		DB:           db,
+		owner:        Process{ID: db.Lock.ID, Host: db.Lock.Host, PID: os.Getpid(), lock: db.Lock.Path},
+		log:          audit.New(db),
 		lease:        cmp.Or(c.Lease, 30*time.Second),
 		repeatAgents: c.RepeatAgents,
 		tolerance:    c.Tolerance,
@@ -93,9 +96,8 @@ func join(ctx context.Context, store *store.DB, c Config) (*Ledger, error) {
 		committed:    make(chan struct{}),
 	}}
 	l.owner.Timeout = cmp.Or(c.Timeout, 30*time.Second)
-	store.OnChange = l.recordAudit
 	if err := errors.Join(l.loadCommits(), l.enlist(ctx)); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, db.Close())
 	}
 	l.stopped.Add(2)
 	go l.commitGroups()

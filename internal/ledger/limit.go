@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -114,7 +116,7 @@ func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIn
 // if another person has to approve.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		by := auditPerson(ctx)
+		by := audit.Person(ctx)
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}

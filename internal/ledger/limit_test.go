@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -65,7 +67,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 // higher cost either.
 func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-		ana := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana"})
+		ana := audit.With(s.Context(), audit.Event{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
@@ -76,7 +78,7 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		increase, err := l.Approvals().CostIncrease(s.Context(), "a")
 		s.must(err)
 		s.wantErr(l.Approvals().ApproveCosts(ana, "a", increase), ledger.ErrSecondPerson)
-		s.must(l.Approvals().ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
+		s.must(l.Approvals().ApproveCosts(audit.With(s.Context(), audit.Event{By: "ben"}), "a", increase))
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -325,7 +327,7 @@ func endNotification(ctx context.Context, x store.Execer, kind NotificationKind,
 // End records that the reported state is over without a notification. If the state occurs again, it
 // is reported again.
 func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
-	return store.Wrap(fmt.Sprintf("end the notification of %s", kind), l.Transact(withoutAudit(ctx),
+	return store.Wrap(fmt.Sprintf("end the notification of %s", kind), l.Transact(audit.Without(ctx),
 		func(tx *sql.Tx, _ bool) error { return endNotification(ctx, tx, kind, batch) }))
 }
 

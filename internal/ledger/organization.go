@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -83,7 +85,7 @@ type Client struct {
 // BindClient binds the ledger to a mode and an organization at the first use. It returns ErrMode or
 // ErrOrganization for any other.
 func (l Organizations) BindClient(ctx context.Context, c Client) error {
-	return l.change(withoutAudit(ctx), func(tx *sql.Tx, k *control) error {
+	return l.change(audit.Without(ctx), func(tx *sql.Tx, k *control) error {
 		if k.mode != "" && k.mode != c.Mode {
 			return modeError(k.mode, c.Mode)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -131,7 +133,7 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 
 // RecordResults records the hash of results that were written to a file.
 func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
-	return l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	return l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
 			store.ToMillis(l.Now()))
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -54,7 +56,7 @@ func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, con
 		return fmt.Errorf("encode how the spreadsheet of batch %s was read: %w", batch, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(append(head, '\n')), content)
-	return store.Wrap("save the spreadsheet of batch "+batch, l.saveOriginal(withoutAudit(ctx), batch, whole))
+	return store.Wrap("save the spreadsheet of batch "+batch, l.saveOriginal(audit.Without(ctx), batch, whole))
 }
 
 func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Reader) error {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -95,7 +97,7 @@ func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string
 // that the use changed, such as its signature counter. It returns ErrPasskey if the passkey was
 // used or removed since then, because an answer is valid only once.
 func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
-	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.Exec(withoutAudit(ctx),
+	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.Exec(audit.Without(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
 		store.ToMillis(l.Now()), store.ToMillis(challenged))))
 }

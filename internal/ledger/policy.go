@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -76,7 +78,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 		if err != nil {
 			return err
 		}
-		by := auditPerson(ctx)
+		by := audit.Person(ctx)
 		_, err = tx.ExecContext(
 			ctx, `UPDATE approval_policy
 				SET second = $1, from_cents = $2, terminal = $3, changed_by = $4, changed_at = $5

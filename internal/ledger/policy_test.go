@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -21,7 +23,7 @@ func (s *suite) approvers(l *ledger.Ledger, names ...string) {
 
 func TestPolicy(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
-		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana", What: "policy"}), s.open()
+		ctx, l := audit.With(s.Context(), audit.Event{By: "ana", What: "policy"}), s.open()
 		if p, err := l.Approvals().Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
@@ -52,7 +54,7 @@ func TestWhatThePolicyCovers(t *testing.T) {
 		s.quoted(l, "quoted", cost)
 		s.imported(l, "unquoted", "")
 		s.exec(`UPDATE batches SET product = 'annual-report'`)
-		terminal := ledger.AtTerminal(ctx, "root")
+		terminal := audit.AtTerminal(ctx, "root")
 		for name, c := range map[string]struct {
 			policy                     ledger.Policy
 			quoted, unquoted, terminal bool
@@ -84,7 +86,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "run"})
+		byAna := audit.With(ctx, audit.Event{By: "ana", What: "run"})
 		s.imported(l, "a", "ana")
 		s.must(l.OpenBatch(byAna, "a"))
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
@@ -125,7 +127,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "ben", "cid", "dot")
 		by := func(name string) context.Context {
-			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-link"})
+			return audit.With(ctx, audit.Event{By: name, What: "account-link"})
 		}
 		signIn := func(name string, ownWay bool) string {
 			s.Helper()
@@ -198,7 +200,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 func TestNewApproversAreReported(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		by := func(name string) context.Context {
-			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-add"})
+			return audit.With(ctx, audit.Event{By: name, What: "account-add"})
 		}
 		told := 0
 		tells := func(what string, n int) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -47,7 +49,7 @@ func (l Fleet) ID() string { return l.owner.ID }
 
 // enlist registers this process in the ledger.
 func (db *database) enlist(ctx context.Context) error {
-	return db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+	return db.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
 		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
@@ -112,7 +114,7 @@ func (db *database) keepLease() {
 func (db *database) renew(ctx context.Context) error {
 	db.renewing.Lock()
 	defer db.renewing.Unlock()
-	return db.Transact(withoutAudit(ctx), func(tx *sql.Tx, _ bool) error { return db.enroll(ctx, tx) })
+	return db.Transact(audit.Without(ctx), func(tx *sql.Tx, _ bool) error { return db.enroll(ctx, tx) })
 }
 
 // enroll renews the registration of this process for one more lease.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -36,7 +38,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 			store.Text("message", message),
 		}
 	}
-	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.ExecRecords(
 			ctx, tx, `UPDATE rows
 			SET quoted = 1, cost = v.cost, certainty = v.certainty,
@@ -50,7 +52,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 
 // KeepBatchQuote saves the quote of a batch in the form of the caller.
 func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte) error {
-	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
 	})

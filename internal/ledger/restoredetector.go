@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/gofrs/flock"
@@ -356,7 +358,7 @@ func (db *database) look(ctx context.Context) error {
 	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted {
 		return nil
 	}
-	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
+	return db.commitChange(audit.Without(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
 // The highest commits are also stored in a file beside the ledger. A process that starts reads the

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -57,7 +59,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
-	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+	err := l.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
 		// Rows that were held back may wait for a second person. A ready row stays unchanged.
 		err := l.ExecRecords(
 			ctx, tx, `UPDATE rows
@@ -190,7 +192,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 	if len(records) == 0 {
 		return nil
 	}
-	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.ExecRecords(
 			ctx, tx, `INSERT INTO companies (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}

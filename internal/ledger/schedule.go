@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -104,7 +106,7 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
-	_, err = l.Exec(withoutAudit(ctx),
+	_, err = l.Exec(audit.Without(ctx),
 		`INSERT INTO company_lists (hash, file, content, created_by, created_at)
 			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, sealed, r.CreatedBy, store.ToMillis(l.Now()))
@@ -153,7 +155,7 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(auditPerson(ctx), s.CreatedBy),
+		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(audit.Person(ctx), s.CreatedBy),
 			PartSchedule)
 	})
 	if err != nil {
@@ -210,7 +212,7 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList)
+		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), audit.Person(ctx), PartList)
 	})
 	return store.Wrap("change the schedule "+s.Name, err)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -147,11 +149,11 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 		}
 		before = seen()
 		s.must(l.Schedules().SetPaused(ctx, "de", true))
-		if err := l.Schedules().Change(ledger.WithAudit(ctx, ledger.AuditEvent{What: "season-update"}),
+		if err := l.Schedules().Change(audit.With(ctx, audit.Event{What: "season-update"}),
 			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}
-		if acts, err := l.AuditLog().List(ctx, ledger.AuditQuery{}); err != nil || len(acts) != 0 {
+		if acts, err := l.AuditLog().List(ctx, audit.Query{}); err != nil || len(acts) != 0 {
 			s.Errorf("what was not done is in the log: %+v, %v", acts, err)
 		}
 		before = seen()

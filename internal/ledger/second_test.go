@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -15,7 +17,7 @@ import (
 
 // by has somebody act under a context.
 func (s *suite) by(name string) context.Context {
-	return ledger.WithAudit(s.Context(), ledger.AuditEvent{By: name, What: "test"})
+	return audit.With(s.Context(), audit.Event{By: name, What: "test"})
 }
 
 // approvesWaiting approves what rows of a batch wait for.

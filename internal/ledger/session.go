@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -133,7 +135,7 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		return Session{}, ErrSession
 	}
 	if now.Sub(s.SeenAt) >= seenEvery {
-		if _, err := l.Exec(withoutAudit(ctx),
+		if _, err := l.Exec(audit.Without(ctx),
 			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), store.ToMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("update a session: %w", err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -237,7 +239,7 @@ func TestMailedLink(t *testing.T) {
 		_, _, err := l.Accounts().SignInFromProvider(ctx,
 			ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
 		s.must(err)
-		byBoss := ledger.WithAudit(ctx, ledger.AuditEvent{By: "boss"})
+		byBoss := audit.With(ctx, audit.Event{By: "boss"})
 		given, err := l.Accounts().MakeSignInLink(byBoss, ana.ID, time.Hour)
 		s.must(err)
 		mail := func(name string) (string, error) {
@@ -264,7 +266,7 @@ func TestMailedLink(t *testing.T) {
 		s.must(err)
 		_, err = l.Accounts().UseSignInLink(ctx, given)
 		s.must(err)
-		if acts := s.acts(l, ledger.AuditQuery{Of: ana.Name, What: "account-link"}); len(acts) != 3 ||
+		if acts := s.acts(l, audit.Query{Of: ana.Name, What: "account-link"}); len(acts) != 3 ||
 			acts[0].From != "192.0.2.1" {
 			s.Errorf("%+v", acts)
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -43,7 +45,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		case a.ManagedBy != "":
 			return ErrManaged
 		}
-		by := person(auditPerson(ctx))
+		by := person(audit.Person(ctx))
 		makers, err := standsFor(ctx, tx, by)
 		if err != nil {
 			return err
@@ -98,18 +100,18 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	if err := look(l.Read); err != nil {
 		return Account{}, "", err
 	}
-	var recorded AuditEvent
-	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	var recorded audit.Event
+	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		if err := look(tx); err != nil {
 			return err
 		}
-		recorded = AuditEvent{
+		recorded = audit.Event{
 			From: from,
 			What: "account-link",
 			Of:   mailed.Name,
 			Note: "mailed to the account's address",
 		}
-		if err := insertAuditEvent(ctx, tx, withID(recorded), l.Now()); err != nil {
+		if err := audit.Insert(ctx, tx, recorded, l.Now()); err != nil {
 			return err
 		}
 		return l.insertLink(ctx, tx, mailed.Account, hash, "", mailed.EmailBy, life)
@@ -117,7 +119,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	if err != nil {
 		return Account{}, "", fmt.Errorf("make a link to mail: %w", err)
 	}
-	l.report(recorded)
+	l.log.Report(recorded)
 	return mailed.Account, secret, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -201,7 +203,7 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 			store.Number("at", now),
 		}
 	}
-	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.ExecRecords(
 			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at)
 				SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}

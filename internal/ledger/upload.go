@@ -11,6 +11,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -57,7 +59,7 @@ func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, 
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
-		_, _ = l.Exec(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
+		_, _ = l.Exec(audit.Without(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
 			u.ID) // Uploads.Prune deletes what this leaves
 		return u, fmt.Errorf("save the spreadsheet %s: %w", u.File, err)
 	}
@@ -68,7 +70,7 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 	sum := sha256.New()
 	var err error
 	u.Size, err = l.SealParts("upload|"+u.ID, io.TeeReader(content, sum), func(part int, sealed []byte) error {
-		_, err := l.Exec(withoutAudit(ctx),
+		_, err := l.Exec(audit.Without(ctx),
 			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, part, sealed,
 			store.ToMillis(u.CreatedAt))
 		return err
@@ -181,7 +183,7 @@ func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 		u.ID, u.Version, string(u.Options), edits, store.ToMillis(l.Now()))); err != nil {
 		return err
 	}
-	return contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit)
+	return contribute(ctx, tx, uploadObject(u.ID), audit.Person(ctx), PartEdit)
 }
 
 // Edit changes the corrections of an upload and tolerates concurrent changes. change gets the
@@ -216,7 +218,7 @@ func (l Uploads) Edit(ctx context.Context, id string,
 		if after.Edits, note, err = change(u); err != nil {
 			return err
 		}
-		if err := noteAudit(ctx, tx, note); err != nil {
+		if err := audit.SetNote(ctx, tx, note); err != nil {
 			return err
 		}
 		u.Version++

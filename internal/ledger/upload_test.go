@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -224,7 +226,7 @@ func TestASecondPersonForASchedule(t *testing.T) {
 			s.must(err)
 		}
 		as := func(name string) context.Context {
-			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "season-run"})
+			return audit.With(ctx, audit.Event{By: name, What: "season-run"})
 		}
 		s.must(l.Approvals().Request(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -570,7 +572,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		time.Sleep(2 * every)
 		box.take()
-		byPaul := ledger.WithAudit(ctx, ledger.AuditEvent{By: "paul", What: "submit"})
+		byPaul := audit.With(ctx, audit.Event{By: "paul", What: "submit"})
 		_, err = s.CreateBatch(byPaul, ledger.Batch{ID: "b", File: "b.xlsx", Product: filing.AnnualReport,
 			CreatedBy: "paul"})
 		s.must(err)

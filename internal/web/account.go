@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -12,7 +13,7 @@ import (
 // accountHandler handles the accounts of the firm, their sessions, and the audit log.
 type accountHandler struct {
 	accounts ledger.Accounts
-	log      ledger.AuditLog
+	log      *audit.Log
 }
 
 func (h *accountHandler) routes() []route {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -64,7 +66,7 @@ func TestApproval(t *testing.T) {
 			p.wants(said[i], "Nothing here waits for approval")
 		}
 	}
-	acts := s.acts(ledger.AuditQuery{What: "approve"})
+	acts := s.acts(audit.Query{What: "approve"})
 	if len(acts) != 1 || acts[0].By != b.Approval.By || !strings.Contains(acts[0].Note, "plan "+plan) {
 		t.Errorf("%+v", acts)
 	}
@@ -90,7 +92,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 		t.Errorf("%v, %s", counts, s.plan(batch))
 	}
 	v.wants(v.posted("/batches/"+batch+"/approve", "plan", plan), "Approved")
-	acts := s.acts(ledger.AuditQuery{What: "approve"})
+	acts := s.acts(audit.Query{What: "approve"})
 	if len(acts) != 1 {
 		t.Errorf("%+v", acts)
 	}
@@ -177,7 +179,7 @@ func TestRefusedApproval(t *testing.T) {
 	asker.wants(asker.page("/batches/"+again+"/approve"), "rejected it", "The client left.", "Canceled")
 	asker.wants(asker.page("/batches/"+again+"/results.csv"),
 		"not approved by "+a.name+", nothing was sent: The client left.")
-	acts := s.acts(ledger.AuditQuery{What: "reject"})
+	acts := s.acts(audit.Query{What: "reject"})
 	if len(acts) != 1 || acts[0].By != a.name {
 		t.Errorf("%+v", acts)
 	}

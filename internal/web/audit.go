@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 )
 
 // auditPage is a page of the audit log.
 type auditPage struct {
-	Acts         []ledger.AuditEvent
+	Acts         []audit.Event
 	By, What, Of string
 	// Events are the choices of the filter.
 	Events []auditEvent
@@ -24,7 +24,7 @@ func (h *accountHandler) audit(v *request) error {
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
-	p.Acts, err = h.log.List(v.ctx(), ledger.AuditQuery{
+	p.Acts, err = h.log.List(v.ctx(), audit.Query{
 		By:     p.By,
 		What:   p.What,
 		Of:     p.Of,

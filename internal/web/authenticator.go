@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -27,14 +29,14 @@ func (a *authenticator) admit(v *request, person ledger.Account, how string, in 
 		}
 	}
 	in.From, in.Agent = v.from(), v.agent()
-	act := ledger.AuditEvent{
+	act := audit.Event{
 		By:   person.Name,
 		From: v.from(),
 		What: "sign-in",
 		Of:   person.Name,
 		Note: how,
 	}
-	secret, err := a.accounts.BeginSession(ledger.WithAudit(v.ctx(), act), person.ID, in)
+	secret, err := a.accounts.BeginSession(audit.With(v.ctx(), act), person.ID, in)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
 	}

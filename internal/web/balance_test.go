@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -30,7 +32,7 @@ func TestDeposit(t *testing.T) {
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "deposit"})
+	acts := s.acts(audit.Query{What: "deposit"})
 	if len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
 		t.Errorf("%+v", acts)
 	}
@@ -154,7 +156,7 @@ func TestEntriesInPages(t *testing.T) {
 func TestAskForFunds(t *testing.T) {
 	s, v := visit(t, ledger.Operator)
 	v.wants(v.answers(http.StatusOK, "/balance/ask"), "One row is sent now")
-	acts := s.acts(ledger.AuditQuery{What: "ask"})
+	acts := s.acts(audit.Query{What: "ask"})
 	if len(acts) != 1 {
 		t.Errorf("%+v", acts)
 	}
@@ -209,7 +211,7 @@ func TestBalanceOfRetries(t *testing.T) {
 	if _, csv = v.get("/balance.csv?kind=declared"); strings.Contains(csv, "Released") {
 		t.Errorf("the CSV is not filtered\n%s", csv)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "download"})
+	acts := s.acts(audit.Query{What: "download"})
 	if len(acts) != 2 {
 		t.Errorf("%+v", acts)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -200,7 +202,7 @@ func TestControl(t *testing.T) {
 	v.wants(v.posted(at+"/cancel"), "Canceled 3 rows. Placed orders stay placed",
 		`<span class="badge canceled">Canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
-		acts := s.acts(ledger.AuditQuery{What: what, Of: batch, By: v.name})
+		acts := s.acts(audit.Query{What: what, Of: batch, By: v.name})
 		if len(acts) != 1 {
 			t.Errorf("%s: %+v", what, acts)
 		}

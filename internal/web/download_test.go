@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -103,7 +105,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	acts := s.acts(ledger.AuditQuery{What: "download", Of: batch, By: v.name})
+	acts := s.acts(audit.Query{What: "download", Of: batch, By: v.name})
 	if len(acts) != 4 {
 		t.Errorf("%+v", acts)
 	}

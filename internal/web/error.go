@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -132,7 +134,7 @@ func (s *server) showError(v *request, err error) {
 		// The client has disconnected.
 		return
 	}
-	if errors.Is(err, ledger.ErrDone) {
+	if errors.Is(err, audit.ErrDone) {
 		if !v.byScript() {
 			v.flash("note", "This was already done. The form arrived twice and counted once.")
 			_ = v.redirect(v.back())

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -241,7 +243,7 @@ func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *g
 	case errors.Is(err, errUnchanged):
 		e.restore()
 		return nil
-	case errors.Is(err, ledger.ErrDone):
+	case errors.Is(err, audit.ErrDone):
 		// The request arrived twice. It counts once.
 		e.reset()
 		return nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -290,7 +292,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
 	send(v, `{"preview":true,`+missing)
 	send(v, `{"id":"%s",`+missing)
-	acts := s.acts(ledger.AuditQuery{What: "correct"})
+	acts := s.acts(audit.Query{What: "correct"})
 	labels := fmt.Sprint(acts)
 	for _, body := range []string{answers, labels} {
 		if strings.Contains(body, "219-09-1120") || strings.Contains(body, "219091120") {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"golang.org/x/time/rate"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -211,7 +213,7 @@ func newTraceLimit() *rate.Limiter { return rate.NewLimiter(rate.Every(traceEver
 
 // keepTrace records an event in the audit log if the limit allows it. A failure is only logged, so
 // that the request is still answered.
-func (s *server) keepTrace(ctx context.Context, limit *rate.Limiter, a ledger.AuditEvent) {
+func (s *server) keepTrace(ctx context.Context, limit *rate.Limiter, a audit.Event) {
 	if !limit.Allow() {
 		return
 	}
@@ -274,12 +276,12 @@ func (s *server) recordDenial(v *request, reason string) {
 // recordFailedSignIn logs a failed sign-in and adds an audit event.
 func (s *server) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
 	s.log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
-	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
+	s.keepTrace(v.ctx(), s.failures, audit.Event{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }
 
 // logAct logs an audit event. It logs accounts by their IDs, omits notes, and names objects only
 // for accounts and exports. Other texts may contain text that people entered.
-func (s *server) logAct(a ledger.AuditEvent) {
+func (s *server) logAct(a audit.Event) {
 	line := []any{"what", a.What, "account", s.accountID(a.By), "address", a.From}
 	switch object := s.accountID(a.Of); {
 	case a.What == "denied", a.What == "sign-in-failed":

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -94,7 +96,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	s, v := visit(t, ledger.Operator)
 	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer"), "/enter?link=")
 	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Leo"), "This was already done")
-	acts := s.acts(ledger.AuditQuery{Of: "ana"})
+	acts := s.acts(audit.Query{Of: "ana"})
 	if len(acts) != 1 || acts[0].What != "account-link" {
 		t.Errorf("%+v", acts)
 	}
@@ -119,7 +121,7 @@ func TestSentAgainAfterItBrokeOff(t *testing.T) {
 		t.Errorf("at %s", at)
 	}
 	v.wants(body, "This was already done")
-	acts := s.acts(ledger.AuditQuery{What: "upload"})
+	acts := s.acts(audit.Query{What: "upload"})
 	if len(acts) != 1 || acts[0].Of != "b.csv" {
 		t.Errorf("%+v", acts)
 	}
@@ -147,7 +149,7 @@ func TestFileNames(t *testing.T) {
 func TestKeptMappingIsAnAct(t *testing.T) {
 	s, v := visit(t, ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
-	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
+	s.must(s.Ledger.AuditLog().Record(t.Context(), audit.Event{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 0 {
@@ -158,7 +160,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "change-mapping"})
+	acts := s.acts(audit.Query{What: "change-mapping"})
 	if len(acts) != 1 || !strings.Contains(acts[0].Note, "saved for these headers") {
 		t.Errorf("%+v", acts)
 	}
@@ -287,10 +289,10 @@ func loggedSite(t *testing.T, change ...func(*Config)) (*testSite, *logbook) {
 func TestTracesAreBounded(t *testing.T) {
 	s := newSite(t)
 	for range 2 * maxTraces {
-		s.server.keepTrace(t.Context(), s.server.failures, ledger.AuditEvent{What: "sign-in-failed", From: "192.0.2.1"})
+		s.server.keepTrace(t.Context(), s.server.failures, audit.Event{What: "sign-in-failed", From: "192.0.2.1"})
 	}
-	s.server.keepTrace(t.Context(), s.server.denials, ledger.AuditEvent{What: "denied", By: "ana"})
-	acts := s.acts(ledger.AuditQuery{})
+	s.server.keepTrace(t.Context(), s.server.denials, audit.Event{What: "denied", By: "ana"})
+	acts := s.acts(audit.Query{})
 	if n := len(acts); n < maxTraces || n > 2*maxTraces-10 || acts[0].What != "denied" {
 		t.Errorf("%d are in the audit log, the newest %+v", n, acts[0])
 	}
@@ -370,7 +372,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/settings/accounts/"+leo.ID, "disabled", "1"))
 	step("audit event", map[string]any{"what": "sign-out", "object": a.ID}, post("/leave"))
 
-	acts := s.acts(ledger.AuditQuery{})
+	acts := s.acts(audit.Query{})
 	kinds := make(map[string]int)
 	for _, act := range acts {
 		kinds[act.What]++

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
@@ -107,7 +109,7 @@ func (h *providerHandler) fromProvider(v *request) error {
 		return errDisabled
 	}
 	if errors.Is(err, ledger.ErrUnlinked) {
-		v.server.keepTrace(v.ctx(), v.server.failures, ledger.AuditEvent{
+		v.server.keepTrace(v.ctx(), v.server.failures, audit.Event{
 			From: v.from(),
 			What: "sign-in-failed",
 			Note: "by " + h.provider.Host() + ": an account with this name exists",
@@ -141,7 +143,7 @@ func (h *providerHandler) providerError(v *request, err error) error {
 		return err
 	}
 	v.server.keepTrace(v.ctx(), v.server.failures,
-		ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + h.provider.Host()})
+		audit.Event{From: v.from(), What: "sign-in-failed", Note: "by " + h.provider.Host()})
 	return shown
 }
 

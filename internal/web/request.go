@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -82,12 +84,12 @@ func (v *request) findAccount() (ledger.Account, error) {
 // withAudit returns a context for the change of a form. With it the change is made once, and
 // recorded in the audit log.
 func (v *request) withAudit(what, of, note string) context.Context {
-	return ledger.WithAudit(v.ctx(), v.act(v.once, what, of, note))
+	return audit.With(v.ctx(), v.act(v.once, what, of, note))
 }
 
 // act returns an audit event of the reader. An event with an ID is recorded once.
-func (v *request) act(id, what, of, note string) ledger.AuditEvent {
-	return ledger.AuditEvent{
+func (v *request) act(id, what, of, note string) audit.Event {
+	return audit.Event{
 		ID:   id,
 		By:   v.who(),
 		From: v.from(),

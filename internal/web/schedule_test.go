@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -162,7 +164,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "season-add", Of: "de"})
+	acts := s.acts(audit.Query{What: "season-add", Of: "de"})
 	if len(acts) == 0 || acts[len(acts)-1].By != v.name {
 		t.Errorf("%+v", acts)
 	}
@@ -211,7 +213,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	both.Wait()
 	ran := s.runs("de")
 	batches := need(s.Ledger.Batches(t.Context()))(s)
-	acts := s.acts(ledger.AuditQuery{What: "season-run"})
+	acts := s.acts(audit.Query{What: "season-run"})
 	if len(ran) != 1 || ran[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
 		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
@@ -263,7 +265,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	v.wants(body, "3 added, 1 removed", "new.csv")
-	acts := s.acts(ledger.AuditQuery{What: "season-update", Of: "de"})
+	acts := s.acts(audit.Query{What: "season-update", Of: "de"})
 	if len(acts) != 1 || acts[0].By != v.name { // who takes part in the batches of the schedule
 		t.Errorf("%+v", acts)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
@@ -13,7 +15,7 @@ import (
 // securityHandler handles the ways to sign in of an account, and passkeys.
 type securityHandler struct {
 	*authenticator
-	audit ledger.AuditLog
+	audit *audit.Log
 	// provider is nil if no sign-in provider is configured.
 	provider *signin.Provider
 	log      *slog.Logger
@@ -40,7 +42,7 @@ type securityPage struct {
 	// Provider is the host of the sign-in provider. Empty if none is configured.
 	Provider   string
 	Identities []ledger.Identity
-	Acts       []ledger.AuditEvent
+	Acts       []audit.Event
 }
 
 const actsOnSecurity = 12
@@ -51,7 +53,7 @@ func (h *securityHandler) security(v *request) error {
 	err := errors.Join(
 		load(&page.Passkeys)(h.accounts.ListPasskeys(v.ctx(), a.ID)),
 		load(&page.Identities)(h.accounts.ListIdentities(v.ctx(), a.ID)),
-		load(&page.Acts)(h.audit.List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity})))
+		load(&page.Acts)(h.audit.List(v.ctx(), audit.Query{Of: a.Name, Limit: actsOnSecurity})))
 	if err != nil {
 		return err
 	}
@@ -232,7 +234,7 @@ func (h *securityHandler) passkeySignIn(v *request) error {
 // returns the error for the reader.
 func (h *securityHandler) recordClonedPasskey(v *request, a ledger.Account, p ledger.Passkey) error {
 	v.server.keepTrace(v.ctx(), v.server.failures,
-		ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})
+		audit.Event{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})
 	_, err := h.notifications.Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + p.Name + "\" of " + a.Name + " was used from " + v.from() +

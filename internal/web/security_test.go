@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -253,7 +255,7 @@ func TestPasskeys(t *testing.T) {
 		!strings.Contains(body, "a copy may exist") {
 		t.Errorf("a copy: %d\n%s", status, body)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
+	acts := s.acts(audit.Query{What: "passkey-copied", Of: "ana"})
 	if len(acts) == 0 {
 		t.Errorf("%+v", acts)
 	}

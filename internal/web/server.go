@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"golang.org/x/time/rate"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -15,7 +17,7 @@ type server struct {
 	Address
 	ledger   *ledger.Ledger
 	accounts ledger.Accounts
-	audit    ledger.AuditLog
+	audit    *audit.Log
 	overview *overview
 	mux      *http.ServeMux
 	table    []route

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -65,7 +67,7 @@ func TestSetup(t *testing.T) {
 	if got := told[2:]; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "setup"})
+	acts := s.acts(audit.Query{What: "setup"})
 	if len(acts) != 2 || acts[0].Of != "https://api.example.com/v1" || acts[0].Note != "live" {
 		t.Errorf("%+v", acts)
 	}

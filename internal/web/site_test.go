@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -375,7 +377,7 @@ func (v *visitor) gives(status int, path string) {
 }
 
 // acts lists events of the audit log.
-func (s *testSite) acts(q ledger.AuditQuery) []ledger.AuditEvent {
+func (s *testSite) acts(q audit.Query) []audit.Event {
 	s.Helper()
 	acts := need(s.Ledger.AuditLog().List(s.Context(), q))(s)
 	return acts
@@ -512,7 +514,7 @@ func (v *visitor) refused(book *logbook, r route, status int, reason string, hea
 // checkDenials checks that nothing but sign-ins and some denials is in the audit log.
 func (s *testSite) checkDenials() {
 	s.Helper()
-	acts := need(s.Ledger.AuditLog().List(s.Context(), ledger.AuditQuery{Limit: 10_000}))(s)
+	acts := need(s.Ledger.AuditLog().List(s.Context(), audit.Query{Limit: 10_000}))(s)
 	denied := 0
 	for _, a := range acts {
 		switch {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -345,9 +347,9 @@ func (h *uncertainHandler) resolveRows(v *request, b ledger.Batch) error {
 		if v.once != "" {
 			act.ID = fmt.Sprintf("%s-%d", v.once, one.Order.Row.ID)
 		}
-		_, err := h.resolver(v).Resolve(ledger.WithAudit(v.ctx(), act), one)
+		_, err := h.resolver(v).Resolve(audit.With(v.ctx(), act), one)
 		switch {
-		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrDone):
+		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, audit.ErrDone):
 			faster++
 		case err != nil:
 			return fmt.Errorf("resolve rows, after %d of them: %w", len(done), err)

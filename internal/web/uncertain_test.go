@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -141,7 +143,7 @@ func TestSettle(t *testing.T) {
 	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
-	acts := s.acts(ledger.AuditQuery{What: "resolve", Of: batch})
+	acts := s.acts(audit.Query{What: "resolve", Of: batch})
 	if len(acts) != 2 || !strings.Contains(acts[1].Note, id) ||
 		!strings.Contains(acts[0].Note, "marked as not placed") {
 		t.Errorf("%+v", acts)
@@ -231,7 +233,7 @@ func TestDashboardLink(t *testing.T) {
 		h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", h)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "dashboard", Of: batch})
+	acts := s.acts(audit.Query{What: "dashboard", Of: batch})
 	if len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
 		t.Errorf("%+v", acts)
 	}
@@ -302,7 +304,7 @@ func TestResolveManyRows(t *testing.T) {
 		t.Errorf("%+v", book)
 	}
 	v.wants(v.posted(at+"/resolve", form...), "already resolved")
-	if acts := s.acts(ledger.AuditQuery{What: "resolve", Of: batch}); len(acts) != 2 {
+	if acts := s.acts(audit.Query{What: "resolve", Of: batch}); len(acts) != 2 {
 		t.Errorf("%+v", acts)
 	}
 }

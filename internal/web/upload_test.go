@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
+
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -66,7 +68,7 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 || size != 0 {
 		t.Errorf("%d uploads of %d bytes stay, %v", n, size, err)
 	}
-	acts := s.acts(ledger.AuditQuery{What: "upload"})
+	acts := s.acts(audit.Query{What: "upload"})
 	if len(acts) != 0 {
 		t.Errorf("recorded: %+v", acts)
 	}
