@@ -25,8 +25,8 @@ func (p *placer) resolve(ctx context.Context, row *ledger.Row) (userID string, c
 		}
 		switch {
 		case row.Company == "":
-			err = lookup.Reject("the Company ID of the company that was formed is not known yet: importer resolve mark "+
-				"%s:%d placed --company COMPANY_ID, then importer retry %s", row.Batch, row.Number, row.Batch)
+			err = lookup.Reject("the Company ID of the company that was formed is not known yet: importer resolve "+
+				"mark %s:%d placed --company COMPANY_ID, then importer retry %s", row.Batch, row.Number, row.Batch)
 		case canceledItem(*row, filing.Formation) != nil:
 			err = lookup.Reject("the formation is canceled: nothing more is ordered for its company")
 		default:
@@ -51,8 +51,8 @@ func (p *placer) resolve(ctx context.Context, row *ledger.Row) (userID string, c
 		return "", company, err
 	}
 	if sent := row.Uncertain || len(row.Dropped) > 0; sent && row.Company != "" && company.ID != row.Company {
-		return "", company, lookup.Reject("an order of this row was sent for the company %s, and the row now means %s: "+
-			"nothing more is sent", row.Company, company.ID)
+		return "", company, lookup.Reject("an order of this row was sent for the company %s, and the row now means "+
+			"%s: nothing more is sent", row.Company, company.ID)
 	}
 	if !row.Uncertain {
 		if err := lookup.CheckRecord(r, company); err != nil {
@@ -152,7 +152,8 @@ func creationMessage(a filing.Answer) string {
 		return "the company was created as " + a.CompanyID
 	case a.Kind.Lost():
 		return "the company was sent for creation, but the filing service did not confirm it (" + a.Message +
-			"). Look for the company in the dashboard, then resolve the row (importer resolve, or Uncertain on the page)"
+			"). Look for the company in the dashboard, then resolve the row (importer resolve, or Uncertain on the " +
+			"page)"
 	case a.Kind == filing.Refused:
 		return "the filing service refused to create the company: " + a.Message
 	}

@@ -63,7 +63,8 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request
 			what = "an earlier annual report, whose subscription may cover this one"
 		}
 		deferral.Next, deferral.Wait = filing.Ready, t.Key
-		deferral.Message = fmt.Sprintf("%s orders %s, and its result is not known yet: this row waits for it", where, what)
+		deferral.Message = fmt.Sprintf("%s orders %s, and its result is not known yet: this row waits for it", where,
+			what)
 	case t.Covers:
 		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
 			Batch:  row.Batch,

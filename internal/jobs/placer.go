@@ -121,8 +121,8 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetitio
 	sealed := errors.Is(err, store.ErrSealed)
 	switch {
 	case sealed && !row.Uncertain:
-		return p.recordLookupError(ctx, row, lookup.Reject("the Social Security number was sealed with another key, or "+
-			"is gone: run the sheet with the number again"))
+		return p.recordLookupError(ctx, row, lookup.Reject("the Social Security number was sealed with another key, "+
+			"or is gone: run the sheet with the number again"))
 	case err != nil && !sealed:
 		return err
 	}

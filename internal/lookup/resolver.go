@@ -59,8 +59,8 @@ func (d *Resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 		return u, err
 	}
 	if ref.Name == "" {
-		return u, Reject("the filing service has no user %s: correct the email, or enter a User Name to create the user",
-			ref.Email)
+		return u, Reject("the filing service has no user %s: correct the email, or enter a User Name to create the "+
+			"user", ref.Email)
 	}
 	created := filing.User{FullName: ref.Name, Email: ref.Email, PhoneNumber: ref.Phone}
 	u, err = Ask(ctx, d.Lookup, func() (filing.User, error) { return d.service.CreateUser(ctx, created) })
@@ -102,8 +102,8 @@ func (d *Resolver) Complete(ctx context.Context, batch string, r *filing.Request
 			{"Formation State", c.FormationState == "" && sheet.FormationState == ""},
 		} {
 			if fact.missing {
-				return c, Reject("the filing service does not know the company's %s, and the spreadsheet does not have "+
-					"it: fill in the column %q and run the corrected spreadsheet", fact.column, fact.column)
+				return c, Reject("the filing service does not know the company's %s, and the spreadsheet does not "+
+					"have it: fill in the column %q and run the corrected spreadsheet", fact.column, fact.column)
 			}
 		}
 	}

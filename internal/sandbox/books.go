@@ -35,14 +35,14 @@ func (s *Service) Books() Books {
 	defer s.mu.Unlock()
 	b := Books{
 		Opening:   s.cfg.OpeningBalance,
-		Deposited: s.orderBook.balance + s.orderBook.charged - s.cfg.OpeningBalance,
-		Charged:   s.orderBook.charged,
-		Balance:   s.orderBook.balance,
+		Deposited: s.balance + s.charged - s.cfg.OpeningBalance,
+		Charged:   s.charged,
+		Balance:   s.balance,
 		Orders:    make([]Order, len(s.orderBook.orders)),
-		Requests:  maps.Clone(s.requestLog.requests),
-		Lookups:   maps.Clone(s.requestLog.lookups),
-		Refused:   maps.Clone(s.requestLog.refused),
-		Faults:    maps.Clone(s.faultInjector.faultsFired),
+		Requests:  maps.Clone(s.requests),
+		Lookups:   maps.Clone(s.lookups),
+		Refused:   maps.Clone(s.refused),
+		Faults:    maps.Clone(s.faultsFired),
 	}
 	for i, o := range s.orderBook.orders {
 		b.Orders[i] = o.copy()

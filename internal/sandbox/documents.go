@@ -79,9 +79,9 @@ const fileEndpoint = "GET /files/{id}"
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.mu.Lock()
-	link := s.documents.links[r.URL.Query().Get("token")]
-	d := s.documents.files[id]
-	s.requestLog.requests[fileEndpoint]++
+	link := s.links[r.URL.Query().Get("token")]
+	d := s.files[id]
+	s.requests[fileEndpoint]++
 	s.mu.Unlock()
 	switch {
 	case link.to != id || d == nil:

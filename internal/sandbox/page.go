@@ -42,7 +42,7 @@ func (s *Service) endpoints() []endpointRow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := []endpointRow{}
-	for _, h := range s.webhooks.hooks {
+	for _, h := range s.hooks {
 		row := endpointRow{h.Webhook, h.counts}
 		row.Secret = ""
 		rows = append(rows, row)
@@ -70,8 +70,8 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 // serveDashboard serves the page of a magic link: the orders of a company.
 func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	link, ok := s.documents.links[r.PathValue("token")]
-	rec := s.records.companies[link.to]
+	link, ok := s.links[r.PathValue("token")]
+	rec := s.companies[link.to]
 	s.mu.Unlock()
 	switch {
 	case !ok:

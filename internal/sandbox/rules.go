@@ -32,38 +32,51 @@ func brokenRules(req *orderRequest, rec *company) problems {
 			found.add("4.7", "ein.firstWagesDate is required when isW2Expected is true")
 		}
 	}
-	lacksFacts := rec != nil && (rec.EntityType == "" || rec.FormationState == "")
-	if r := req.report; r != nil {
-		if r.supplied != nil && r.supplied.state != req.state {
-			found.add("4.9", "annualReport.registeredAgent.addressState must equal filingState")
-		}
-		if lacksFacts {
-			found.add("4.9", "An annual report needs the company's entityType and formationState")
-		}
-		onRecord := rec != nil && rec.Agents[req.state] == ActiveService
-		formed := req.formation != nil && req.formation.supplied != nil
-		if r.supplied == nil && req.agent == nil && !onRecord && !formed {
-			found.addHidden("4.9", "An annual report needs a registered agent on record in the filing state")
-		}
+	if req.report != nil {
+		req.report.check(req, rec, &found)
 	}
-	if f := req.foreign; f != nil {
-		switch {
-		case req.formation != nil:
-			found.add("4.10", "foreignQualification cannot be combined with formation")
-		case req.companyID == "":
-			found.add("4.10", "foreignQualification requires companyId")
-		}
-		if f.supplied != nil && f.supplied.state != req.state {
-			found.add("4.10", "foreignQualification.registeredAgent.addressState must equal filingState")
-		}
-		if lacksFacts {
-			found.add("4.10", "A foreign qualification needs the company's entityType and formationState")
-		}
-		if rec != nil && f.supplied == nil && req.agent == nil && rec.Agents[req.state] == "" {
-			found.addHidden("4.10", "A foreign qualification needs a registered agent in the qualifying state")
-		}
+	if req.foreign != nil {
+		req.foreign.check(req, rec, &found)
 	}
 	return found
+}
+
+func (c *company) lacksFacts() bool {
+	return c != nil && (c.EntityType == "" || c.FormationState == "")
+}
+
+// check adds the order rules that an annual report breaks.
+func (r *reportPart) check(req *orderRequest, rec *company, found *problems) {
+	if r.supplied != nil && r.supplied.state != req.state {
+		found.add("4.9", "annualReport.registeredAgent.addressState must equal filingState")
+	}
+	if rec.lacksFacts() {
+		found.add("4.9", "An annual report needs the company's entityType and formationState")
+	}
+	onRecord := rec != nil && rec.Agents[req.state] == ActiveService
+	formed := req.formation != nil && req.formation.supplied != nil
+	if r.supplied == nil && req.agent == nil && !onRecord && !formed {
+		found.addHidden("4.9", "An annual report needs a registered agent on record in the filing state")
+	}
+}
+
+// check adds the order rules that a foreign qualification breaks.
+func (f *foreignPart) check(req *orderRequest, rec *company, found *problems) {
+	switch {
+	case req.formation != nil:
+		found.add("4.10", "foreignQualification cannot be combined with formation")
+	case req.companyID == "":
+		found.add("4.10", "foreignQualification requires companyId")
+	}
+	if f.supplied != nil && f.supplied.state != req.state {
+		found.add("4.10", "foreignQualification.registeredAgent.addressState must equal filingState")
+	}
+	if rec.lacksFacts() {
+		found.add("4.10", "A foreign qualification needs the company's entityType and formationState")
+	}
+	if rec != nil && f.supplied == nil && req.agent == nil && rec.Agents[req.state] == "" {
+		found.addHidden("4.10", "A foreign qualification needs a registered agent in the qualifying state")
+	}
 }
 
 // check adds the order rules that a formation breaks.
@@ -95,6 +108,7 @@ func (f *formationPart) check(req *orderRequest, found *problems) {
 		found.add("4.6", expeditedRefused)
 	}
 	if req.agent != nil && req.agent.change {
-		found.add("4.8", "registeredAgent.isChangeOfAgent must be false with a formation: the appointment is always new")
+		found.add("4.8", "registeredAgent.isChangeOfAgent must be false with a formation: the appointment is always "+
+			"new")
 	}
 }

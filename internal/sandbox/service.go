@@ -546,7 +546,7 @@ func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing bool) (bool, error) {
 	for {
 		s.mu.Lock()
-		now, changed := s.faultInjector.outage == OutageRefuse, s.faultInjector.outageChanged
+		now, changed := s.outage == OutageRefuse, s.outageChanged
 		s.mu.Unlock()
 		if now == refusing {
 			return true, nil
