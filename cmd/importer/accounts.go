@@ -169,12 +169,7 @@ func newAccountsRolesCommand(g *global) *cobra.Command {
 account then sees only its own sessions. The change applies at once, also to people
 who are signed in.`,
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usage("%s takes an account and its roles, or the word none", c.CommandPath())
-			}
-			return nil
-		},
+		Args:    takes(2, 1+len(ledger.Roles), "an account and its roles, or the word none"),
 		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
 			if slices.Equal(words, []string{"none"}) {
 				words = nil

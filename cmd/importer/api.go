@@ -45,7 +45,7 @@ If the answer is not a success, its JSON is printed too, and the exit status is 
   importer api PUT /organization/prices/ein -f retailAmount:=99 -f enabled:=true
   importer api POST /auth/magic-link -f userId=user_81 -f companyId=comp_17
   importer api GET /documents/doc_1`,
-		Args: takes(2, "a method and a path, such as GET /organization"),
+		Args: takes(2, 2, "a method and a path, such as GET /organization"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runAPI(c.Context(), g, strings.ToUpper(args[0]), args[1], fields)
 		},

@@ -51,10 +51,10 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf(format+" (see --help)", args...)
 }
 
-// takes returns the argument check of a command with n arguments.
-func takes(n int, what string) cobra.PositionalArgs {
+// takes returns the argument check of a command with a minimum and a maximum of arguments.
+func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) < least || len(args) > most {
 			return usage("%s takes %s", c.CommandPath(), what)
 		}
 		return nil
@@ -62,20 +62,14 @@ func takes(n int, what string) cobra.PositionalArgs {
 }
 
 // one returns the argument check of a command with one argument.
-func one(what string) cobra.PositionalArgs { return takes(1, "one "+what) }
+func one(what string) cobra.PositionalArgs { return takes(1, 1, "one "+what) }
 
 var (
 	oneFile  = one("file")
 	oneBatch = one("batch: its ID or the beginning of it; importer batches lists them")
+	// atMostOne is for a batch or no argument.
+	atMostOne = takes(0, 1, "one batch")
 )
-
-// atMostOne is the argument check of commands with a batch or no argument.
-func atMostOne(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usage("%s takes one batch", c.CommandPath())
-	}
-	return nil
-}
 
 func first(args []string) string {
 	if len(args) == 0 {

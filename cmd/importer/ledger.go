@@ -44,25 +44,48 @@ func onBatch(g *global, do func(context.Context, openLedger, ledger.Batch) error
 
 // withLedger runs do with the existing ledger, after waiting events are applied.
 func withLedger(ctx context.Context, g *global, do func(openLedger) error) error {
-	return withLedgerAsIs(ctx, g, func(l openLedger) error {
-		if err := jobs.CatchUp(ctx, l.Ledger); err != nil {
-			return err
-		}
-		return do(l)
-	})
+	return useLedger(ctx, g, existingLedger, withEvents(ctx, do))
 }
 
 // withLedgerAsIs runs do with the existing ledger.
 func withLedgerAsIs(ctx context.Context, g *global, do func(openLedger) error) error {
+	return useLedger(ctx, g, existingLedger, do)
+}
+
+// withAnyLedger runs do with the ledger of the API key, another existing ledger, or a new one. It
+// is for commands that record data without the filing service.
+func withAnyLedger(ctx context.Context, g *global, do func(openLedger) error) error {
+	return useLedger(ctx, g, chooseLedger, withEvents(ctx, do))
+}
+
+// withEvents applies waiting events before do.
+func withEvents(ctx context.Context, do func(openLedger) error) func(openLedger) error {
+	return func(l openLedger) error {
+		if err := jobs.CatchUp(ctx, l.Ledger); err != nil {
+			return err
+		}
+		return do(l)
+	}
+}
+
+// useLedger chooses a ledger, names it if there are several, opens it, and runs do.
+func useLedger(ctx context.Context, g *global,
+	choose func(context.Context, *config.Environment) (config.Chosen, error), do func(openLedger) error) error {
 	env, err := g.environment()
 	if err != nil {
 		return err
 	}
-	chosen, err := env.UseExisting()
+	chosen, err := choose(ctx, &env)
 	if err != nil {
 		return err
 	}
-	return withChosen(ctx, g, env, chosen, do)
+	sayLedger(g.terminal, chosen)
+	l, err := env.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(openLedger{l, env})
+	return cmp.Or(err, l.Close())
 }
 
 // withLedgerToList is withLedger for a command that lists part of the ledger. If no ledger exists,
@@ -95,37 +118,6 @@ func newListCommand(g *global, path, short, nothing, each string,
 	return c
 }
 
-// withAnyLedger runs do with the ledger of the API key, another existing ledger, or a new one. It
-// is for commands that record data without the filing service.
-func withAnyLedger(ctx context.Context, g *global, do func(openLedger) error) error {
-	env, err := g.environment()
-	if err != nil {
-		return err
-	}
-	chosen, err := chooseLedger(ctx, &env)
-	if err != nil {
-		return err
-	}
-	return withChosen(ctx, g, env, chosen, func(l openLedger) error {
-		if err := jobs.CatchUp(ctx, l.Ledger); err != nil {
-			return err
-		}
-		return do(l)
-	})
-}
-
-// withChosen names the chosen ledger if there are several, opens it, and runs do.
-func withChosen(ctx context.Context, g *global, env config.Environment, chosen config.Chosen,
-	do func(openLedger) error) error {
-	sayLedger(g.terminal, chosen)
-	l, err := env.OpenLedger(ctx)
-	if err != nil {
-		return err
-	}
-	err = do(openLedger{l, env})
-	return cmp.Or(err, l.Close())
-}
-
 // sayLedger prints the name of the chosen ledger if there are several.
 func sayLedger(t *terminal, c config.Chosen) {
 	if !c.Several {
@@ -141,6 +133,11 @@ func sayLedger(t *terminal, c config.Chosen) {
 // recognizeWithin is the time that a command without orders waits for the filing service to report
 // the organization of the key.
 const recognizeWithin = 10 * time.Second
+
+// existingLedger chooses the existing ledger of the environment.
+func existingLedger(_ context.Context, env *config.Environment) (config.Chosen, error) {
+	return env.UseExisting()
+}
 
 // chooseLedger chooses the existing ledger of the environment. If there are several, it asks the
 // filing service for the organization of the key. If there is none, the ledger is new.

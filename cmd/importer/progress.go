@@ -106,23 +106,16 @@ func watch(ctx context.Context, t *terminal, l *ledger.Ledger, batch string,
 		}
 		now := meter.Read(s.Figures, halted, time.Now())
 		now.Filed = s.Filings.Statuses[filing.FiledStatus]
-		return progressLine(t, now, trouble)
+		text := jobs.FleetHold(halted).Words()
+		switch {
+		case halted.Reason == filing.HaltKey:
+			return now.String() + "  " + t.red(text)
+		case text == "" && trouble != nil && trouble() != "":
+			text = "the filing service is not responding: " + trouble()
+		case text == "":
+			return now.String()
+		}
+		return now.String() + "  " + t.yellow(text)
 	})
 	return func() { cancel(); end() }, nil
-}
-
-// progressLine returns the progress of a batch and its halt.
-func progressLine(t *terminal, now report.Progress, trouble func() string) string {
-	halted := jobs.FleetHold(now.Halted).Words()
-	switch {
-	case halted == "" && trouble != nil && trouble() != "":
-		halted = t.yellow("the filing service is not responding: " + trouble())
-	case halted == "":
-		return now.String()
-	case now.Halted.Reason == filing.HaltKey:
-		halted = t.red(halted)
-	default:
-		halted = t.yellow(halted)
-	}
-	return now.String() + "  " + halted
 }

@@ -205,9 +205,6 @@ func printHowToMark(t *terminal, batch string, rows []*resolve.UncertainOrder) {
 		t.print("If a creation and its order are both uncertain, --company alone means that the order was not placed: " +
 			"it is sent next.")
 	}
-	if len(rows) > 1 {
-		t.print("Or resolve many rows at once on the page, under Uncertain.")
-	}
 }
 
 // resolveMarkOptions are the options of resolve mark.
@@ -237,7 +234,7 @@ twice.`,
   importer resolve mark b7k2:17 placed --order order_81 --company comp_5
   importer resolve mark b7k2:17 placed --company comp_5
   importer resolve mark b7k2:17 not-placed`,
-		Args: takes(2, "a row and a decision, such as b7k2:17 not-placed"),
+		Args: takes(2, 2, "a row and a decision, such as b7k2:17 not-placed"),
 		RunE: func(c *cobra.Command, args []string) error {
 			batch, row, err := o.check(args[0], args[1])
 			if err != nil {

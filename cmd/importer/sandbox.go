@@ -38,15 +38,11 @@ func newSandboxCommand(g *global) *cobra.Command {
 		Long: `sandbox serves the complete API of the filing service from memory, strict about
 every field, and shows its orders and balance as text. It creates users and
 companies when they are first named, so that any spreadsheet can be tried. Such a
-company has no legal name on file. --companies FILE, a CSV with the columns id,
-legalName, entityType, and formationState, adds companies with their names. Nothing
-is kept when it ends.
+company has no legal name on file, but those of --companies have. Nothing is kept when
+it ends.
 
 Filings stay as they are until you advance them, or move on a clock with --advance.
 Events go to the registered endpoints, signed, and are retried until accepted.
---endpoint URL with --endpoint-secret-file FILE registers one at the start, for a
-server whose FILING_WEBHOOK_SECRET_FILE is that file: no later start needs to
-register it again.
 
 importer sandbox do controls a running sandbox: it moves filings, and breaks answers.`,
 		Example: `  importer sandbox --balance 5000

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -47,21 +46,14 @@ func newServeCommand(g *global) *cobra.Command {
 		Short: "Serve the page and receive the filing service's events",
 		Long: `serve runs the page, where you upload spreadsheets, fix errors, see the cost,
 approve, follow the orders, and download the results. On Windows and macOS it opens
-your browser, signed in; so does a double click on this program. On this machine it prints
-a one-time sign-in link to your terminal. If its output goes elsewhere, importer
-accounts link makes one. Each start replaces the link of the start before. On other
-machines, people sign in with their accounts (importer accounts).
+your browser, signed in; so does a double click on this program. Elsewhere it prints a
+one-time sign-in link to your terminal. On other machines, people sign in with their
+accounts (importer accounts). Without a filing service, the page asks for its address
+and your API key.
 
-Without a filing service, the page of this machine asks for its address and your API
-key, checks them, and stores them in the settings file.
-
-serve also receives the events of the filing service at
-` + webhook.Path + `. It verifies, stores, and applies each event; the
-filing service sends again what was not stored. It also runs the schedules that are
-due.
-
-Without REDIS_URL, serve places the orders itself; with it, the workers do. Several
-can run on one ledger, and each can stop at any time.
+serve also receives the events of the filing service at ` + webhook.Path + `,
+and runs the schedules that are due. Without REDIS_URL, it places the orders; with it,
+the workers do. Several can run on one ledger, and each can stop at any time.
 
 The filing service must be able to reach serve, and other machines must use TLS:
 put serve behind a proxy with a certificate (--public-url, --trust-proxy), or give
@@ -262,7 +254,9 @@ func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedg
 	var running sync.WaitGroup
 	running.Go(func() { applier.Run(beside) })
 	running.Go(func() { p.site.Tidy(beside) })
-	running.Go(func() { p.runSchedules(working) })
+	if p.client != nil {
+		running.Go(func() { p.scheduler.Run(working) })
+	}
 	running.Go(func() { p.backUp(working) })
 	running.Go(func() { p.placeOrders(working) })
 	select {
@@ -316,15 +310,6 @@ func reachable(addr net.Addr) string {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
 	return addr.String()
-}
-
-// routes returns the handler of the server's paths.
-func routes(events, page http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(webhook.Path, events)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.Handle("/", page)
-	return mux
 }
 
 // greeting names the address that receives events, and whether they can be verified.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -41,6 +42,8 @@ type page struct {
 	// why is the reason why client is nil.
 	why   error
 	queue *jobs.Queue
+	// targets are the targets of notifications.
+	targets []*notify.Target
 	// local reports whether only this machine can reach the page.
 	local bool
 	// tls reports whether browsers reach the page over HTTPS.
@@ -86,11 +89,10 @@ func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *f
 		Depth:       p.depth,
 		Throttle:    p.env.Throttle(p.queue),
 	}
-	targets, err := p.env.NotifyTargets()
-	if err != nil {
+	if p.targets, err = p.env.NotifyTargets(); err != nil {
 		return nil, err
 	}
-	c.Mail = notify.Mailer(targets)
+	c.Mail = notify.Mailer(p.targets)
 	if c.Provider, err = p.env.SignIn.Provider(o.public, web.ProviderCallback); err != nil {
 		return nil, err
 	}
@@ -114,7 +116,11 @@ func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *f
 
 // handler serves the page, and passes events of the filing service to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
-	return network.WithHeaders(routes(receiver, p.site), p.tls)
+	mux := http.NewServeMux()
+	mux.Handle(webhook.Path, receiver)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.Handle("/", p.site)
+	return network.WithHeaders(mux, p.tls)
 }
 
 // checkProvider logs problems with the sign-in provider. It does not block, because the page also
@@ -205,11 +211,7 @@ func (p *page) settings() (web.Settings, error) {
 	if p.env.RedisURL != "" {
 		s.Queue = "Redis"
 	}
-	targets, err := p.env.NotifyTargets()
-	if err != nil {
-		return s, err
-	}
-	for _, t := range targets {
+	for _, t := range p.targets {
 		s.Targets = append(s.Targets, t.String())
 	}
 	return s, nil
@@ -217,22 +219,11 @@ func (p *page) settings() (web.Settings, error) {
 
 // testNotices sends a test notification to every target.
 func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error) {
-	targets, err := p.env.NotifyTargets()
-	if err != nil {
-		return nil, err
-	}
 	var all []web.NotificationTarget
-	for i, err := range notify.Test(ctx, targets) {
-		all = append(all, web.NotificationTarget{Name: targets[i].String(), Err: err})
+	for i, err := range notify.Test(ctx, p.targets) {
+		all = append(all, web.NotificationTarget{Name: p.targets[i].String(), Err: err})
 	}
 	return all, nil
-}
-
-// runSchedules runs due schedules until ctx ends.
-func (p *page) runSchedules(ctx context.Context) {
-	if p.client != nil {
-		p.scheduler.Run(ctx)
-	}
 }
 
 // backUp writes the daily backups of an SQLite ledger.
@@ -249,13 +240,22 @@ func (p *page) backUp(ctx context.Context) {
 	}
 }
 
-// placeOrders places submitted orders until ctx ends, if the page does that.
+// placeOrders places submitted orders until ctx ends, if the page does that. It retries until a
+// worker can start.
 func (p *page) placeOrders(ctx context.Context) {
 	if !p.places() {
 		return
 	}
-	worker := p.startWorker(ctx)
-	if worker == nil {
+	said := ""
+	var worker *jobs.Worker
+	err := retry.Do(ctx, retry.Backoff{First: time.Second, Max: 30 * time.Second}, func() (final bool, err error) {
+		if worker, err = p.startWorker(ctx); err != nil && err.Error() != said && ctx.Err() == nil {
+			said = err.Error()
+			p.log.Warn("cannot place orders yet, retrying", "reason", said)
+		}
+		return false, err
+	})
+	if err != nil {
 		return
 	}
 	p.log.Info("placing orders", "service", p.env.BaseURL, "concurrency", p.env.Concurrency)
@@ -263,21 +263,9 @@ func (p *page) placeOrders(ctx context.Context) {
 	worker.Stop()
 }
 
-// startWorker starts a worker. It retries while the filing service or Redis is down or the key is
-// rejected, and returns nil if ctx ends first.
-func (p *page) startWorker(ctx context.Context) (worker *jobs.Worker) {
-	said := ""
-	_ = retry.Do(ctx, retry.Backoff{First: time.Second, Max: 30 * time.Second}, func() (final bool, err error) {
-		if worker, err = p.start(ctx); err != nil && err.Error() != said && ctx.Err() == nil {
-			said = err.Error()
-			p.log.Warn("cannot place orders yet, retrying", "reason", said)
-		}
-		return false, err
-	})
-	return worker
-}
-
-func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
+// startWorker starts a worker. It fails while the filing service or Redis is down or the key is
+// rejected.
+func (p *page) startWorker(ctx context.Context) (*jobs.Worker, error) {
 	if err := p.queue.Ping(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func openedPage(t *testing.T) *page {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	p, err := openPage(t.Context(), serveOptions{maxUpload: 1}, nil, openLedger{l, env},
+	p, err := openPage(t.Context(), serveOptions{maxUpload: 1}, newGlobal(nil, nil, nil, os.Getenv), openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

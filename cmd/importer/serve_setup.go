@@ -19,7 +19,7 @@ const nextLinkLife = 5 * time.Minute
 // the page, because elsewhere the deployment decides. It also returns nil if the environment has a
 // key, because that key would override the stored one.
 func (p *page) setup() *web.Setup {
-	if !p.local || p.global == nil || p.env.ByEnvironment("FILING_API_KEY") {
+	if !p.local || p.env.ByEnvironment("FILING_API_KEY") {
 		return nil
 	}
 	s := &web.Setup{

@@ -30,9 +30,8 @@ func newSetupCommand(g *global) *cobra.Command {
 		Use:   "setup",
 		Short: "Set up the filing service: its address and the API key",
 		Long: `setup asks for the address of the filing service and for the API key, which it does not
-show. It asks the filing service whose key it is, shows the organization and whether orders
-are real, and writes the settings file, which only you can read. Every command and the
-page read that file; variables of the environment win over it.
+show. It shows whose key it is and whether orders are real, and writes the settings file,
+which only you can read. Variables of the environment win over that file.
 
 Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
 file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FILE. With
