@@ -9,15 +9,8 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
-)
-
-// The sheets of a results workbook.
-const (
-	resultsSheet   = "Results"
-	attentionSheet = "Needs Attention"
 )
 
 // candidate is a sheet with its header.
@@ -118,24 +111,6 @@ func (f *sheetFinder) findAttention() (candidate, error) {
 		f.note("This is a results workbook: its sheet %q was read.", f.attention)
 	}
 	return c, err
-}
-
-// resultsSheets returns the names of two sheets of a results workbook, with the rows that need
-// attention and with the results. It returns empty names for other files. A results workbook that
-// lost its properties is recognized by its sheets.
-func resultsSheets(f *sheet.File, o *ledger.Origin) (attention, results string) {
-	has := func(name string) bool {
-		return slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Visible && s.Name == name })
-	}
-	switch {
-	case o != nil && o.Results != "" && has(o.Sheet) && has(o.Results):
-		return o.Sheet, o.Results
-	case has(attentionSheet) && has(resultsSheet):
-		return attentionSheet, resultsSheet
-	case has(attentionSheet):
-		return attentionSheet, ""
-	}
-	return "", ""
 }
 
 // dropProse removes notes and legends if another sheet clearly has filings. A note or legend is a

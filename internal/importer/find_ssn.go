@@ -20,11 +20,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		if info.Name == im.sheet {
 			hides = im.mapping.hide
 		}
-		r, err := im.file.rows(info.Name)
-		if err != nil {
-			return "", hideInError(err)
-		}
-		err = sheet.EachRow(r, func(r *sheet.Row) error {
+		err := im.file.EachRow(info.Name, func(r *sheet.Row) error {
 			for i := range r.Cells {
 				text := r.Cells[i].Text
 				if where != "" || hides(i, text) == text {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -289,6 +290,7 @@ func TestSheets(t *testing.T) {
 	filings := [][]sheet.OutCell{header, row}
 	empty := [][]sheet.OutCell{header}
 	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
+	results := &ledger.Origin{Batch: "b", Sheet: "Needs Attention", Rows: 1, Results: "Results"}
 	for _, c := range []struct {
 		why   string
 		tabs  []tab
@@ -315,17 +317,20 @@ func TestSheets(t *testing.T) {
 		{"a legend that has two of our words",
 			[]tab{{name: "June", rows: filings}, {name: "Legend", rows: [][]sheet.OutCell{texts("State",
 				"Email"), texts("DE", "Delaware")}}}, Options{}, "June", `"Legend"`},
-		{"results fed back", []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+		{"results fed back", []tab{{name: "Results", rows: filings},
+			{name: "Needs Attention", rows: filings, origin: results}},
 			Options{}, "Needs Attention", "results workbook"},
 		{"results without rows that need attention",
-			[]tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: [][]sheet.OutCell{texts("No " +
-				"rows need attention.")}}}, Options{}, "", "in which no rows need attention"},
+			[]tab{{name: "Results", rows: filings}, {name: "Needs Attention", origin: results,
+				rows: [][]sheet.OutCell{texts("No rows need attention.")}}}, Options{}, "", "in which no rows need attention"},
 		{"results of a file whose header row was said",
-			[]tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+			[]tab{{name: "Results", rows: filings},
+				{name: "Needs Attention", rows: filings, origin: results}},
 			Options{HeaderRow: 3}, "Needs Attention", ""},
-		{"results of a list without headers", []tab{{name: "Needs Attention", rows: filings}},
+		{"results of a list without headers", []tab{{name: "Needs Attention", rows: filings, origin: results}},
 			Options{HeaderRow: NoHeader}, "Needs Attention", ""},
-		{"results by name", []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+		{"results by name", []tab{{name: "Results", rows: filings},
+			{name: "Needs Attention", rows: filings, origin: results}},
 			Options{Sheet: "Results"}, "Results", ""},
 		{"prose alone", []tab{{name: "Read me", rows: prose}}, Options{}, "",
 			`row 1 with "Read me" in sheet "Read me"`},

@@ -164,20 +164,20 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 		return nil, err
 	}
 	im := &Import{options: o, own: ownColumns{origin: ledger.OriginOf(properties)}}
-	attention, results := resultsSheets(f, im.own.origin)
-	if attention != "" {
+	im.file, err = newEditedFile(&o, f)
+	im.finder = sheetFinder{file: im.file, options: &im.options, matcher: m}
+	if from := im.own.origin; from != nil && from.Rows > 0 {
 		// The header row was given for the file that this results workbook belongs to.
 		m.headerRow = 0
-	}
-	im.file, err = newEditedFile(&o, f)
-	im.finder = sheetFinder{
-		file:      im.file,
-		options:   &im.options,
-		matcher:   m,
-		attention: attention,
-		results:   results,
+		if isVisible(f, from.Sheet) && isVisible(f, from.Results) {
+			im.finder.attention, im.finder.results = from.Sheet, from.Results
+		}
 	}
 	return im, err
+}
+
+func isVisible(f *sheet.File, name string) bool {
+	return slices.Contains(f.Sheets(), sheet.Info{Name: name, Visible: true})
 }
 
 // note adds a note on the file.

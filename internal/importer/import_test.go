@@ -12,6 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -34,6 +35,8 @@ type tab struct {
 	name   string
 	hidden bool
 	rows   [][]sheet.OutCell
+	// origin makes the workbook one of our own.
+	origin *ledger.Origin
 }
 
 // workbook writes an XLSX.
@@ -52,6 +55,11 @@ func workbook(t testing.TB, tabs ...tab) string {
 		}
 		for _, row := range tab.rows {
 			if err := s.Row(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tab.origin != nil {
+			if err := book.Properties(tab.origin.Properties()); err != nil {
 				t.Fatal(err)
 			}
 		}

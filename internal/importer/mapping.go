@@ -64,10 +64,18 @@ func (p *mapping) over(cells []sheet.Cell) iter.Seq2[*binding, sheet.Cell] {
 
 // textIn returns the text of a row in a column. It is empty if the sheet does not have the column.
 func (p *mapping) textIn(cells []sheet.Cell, id columnID) string {
-	if b := p.binding(id); b != nil && b.index < len(cells) {
-		return cells[b.index].Text
+	if b := p.binding(id); b != nil {
+		return cellIn(cells, b.index).Text
 	}
 	return ""
+}
+
+// cellIn returns a cell of a row. It is blank beyond the cells of the row and for the index -1.
+func cellIn(cells []sheet.Cell, index int) sheet.Cell {
+	if index < 0 || index >= len(cells) {
+		return sheet.Cell{}
+	}
+	return cells[index]
 }
 
 // bound counts the columns of the sheet that are used.

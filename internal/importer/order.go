@@ -132,9 +132,8 @@ func (c *orderReader) setParties(d *draft, needsFacts bool) {
 // product of the row may need them.
 func (c *orderReader) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
-		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
-			b.index < len(c.row.Cells) {
-			c.values[id] = c.readCell(b, c.row.Cells[b.index])
+		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany {
+			c.values[id] = c.readCell(b, cellIn(c.row.Cells, b.index))
 		}
 	}
 }
@@ -142,17 +141,11 @@ func (c *orderReader) readFacts() {
 // readFiscalEnd returns the month in which an existing company's fiscal year ends, if the row has
 // it. It is not part of the order, but a due date may depend on it.
 func (c *orderReader) readFiscalEnd() string {
-	b := c.im.mapping.binding(fiscalEndMonth)
-	if b == nil || b.index >= len(c.row.Cells) {
-		return ""
-	}
-	cell := c.row.Cells[b.index]
+	b := c.bindingAt(fiscalEndMonth)
+	cell := cellIn(c.row.Cells, b.index)
 	month, ok := b.choose(cell.Text)
 	if !ok {
-		month, ok = monthOf(cell, cell.Text)
-	}
-	if !ok {
-		return ""
+		month, _ = monthOf(cell, cell.Text)
 	}
 	return month
 }

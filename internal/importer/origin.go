@@ -63,17 +63,9 @@ func (o *ownColumns) find(l *layout, name string) {
 	}
 }
 
-// trimmedAt returns the text of a cell without the spaces around it. It is empty without the cell.
-func trimmedAt(cells []sheet.Cell, at int) string {
-	if at < 0 || at >= len(cells) {
-		return ""
-	}
-	return strings.TrimSpace(cells[at].Text)
-}
-
 // numberOf returns the row's number in the batch of the workbook, or 0 if the row was added later.
 func (o *ownColumns) numberOf(cells []sheet.Cell) int {
-	n, err := strconv.Atoi(trimmedAt(cells, o.row))
+	n, err := strconv.Atoi(cellIn(cells, o.row).Text)
 	if err != nil {
 		return 0
 	}
@@ -96,8 +88,8 @@ func (o *ownColumns) bought(r *Row) (b ledger.BoughtRow, is bool) {
 	}
 	b = ledger.BoughtRow{
 		Number: r.Number,
-		Result: filing.Result(strings.ToLower(trimmedAt(r.Cells, o.result))),
-		Orders: trimmedAt(r.Cells, o.orders),
+		Result: filing.Result(strings.ToLower(cellIn(r.Cells, o.result).Text)),
+		Orders: cellIn(r.Cells, o.orders).Text,
 	}
 	if o.changedSince(r) != "" {
 		// The order counts for the item that was bought.
@@ -113,7 +105,7 @@ func (o *ownColumns) bought(r *Row) (b ledger.BoughtRow, is bool) {
 // changedSince returns the key of the item that the first order of a row was bought for, if the row
 // describes another item. It returns an empty key otherwise, and if the item is unknown.
 func (o *ownColumns) changedSince(r *Row) filing.Key {
-	ids := ordersIn(trimmedAt(r.Cells, o.orders))
+	ids := ordersIn(cellIn(r.Cells, o.orders).Text)
 	if o.origin == nil || r.Read == nil || len(ids) == 0 {
 		return ""
 	}

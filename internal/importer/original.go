@@ -79,7 +79,11 @@ func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, e
 	return im.file.Copy(mask)
 }
 
-const summarySheet = "Summary"
+// The sheets of a results workbook besides that of the results.
+const (
+	attentionSheet = "Needs Attention"
+	summarySheet   = "Summary"
+)
 
 // hideUnder returns the cells of a row of a sheet that is not read. A cell that is the header of
 // Social Security numbers or of identifiers applies to the cells below it.

@@ -142,10 +142,7 @@ func byColumn(a, b Problem) int {
 
 // textOf returns the row's text in a column, as given.
 func (c *cellReader) textOf(b *binding) string {
-	if b.index >= 0 && b.index < len(c.row.Cells) {
-		return c.row.Cells[b.index].Text
-	}
-	return ""
+	return cellIn(c.row.Cells, b.index).Text
 }
 
 // bindingAt returns the binding of a column, or one without a cell if the sheet
@@ -206,10 +203,5 @@ func (c *orderReader) bindingOf(field string) *binding {
 }
 
 func (c *cellReader) isFaulty(id columnID) bool {
-	for _, b := range c.faulty {
-		if b == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.faulty, id)
 }

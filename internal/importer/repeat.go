@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -60,7 +61,7 @@ type repeats struct {
 	named  map[string][]namesake
 	wishes map[key]wish
 	// cells are the cells of the first rows that other rows contradict.
-	cells map[int32][]string
+	cells map[int32][]sheet.Cell
 }
 
 // findRepeats reads all rows before Each reports the first one, because the first of several
@@ -68,7 +69,12 @@ type repeats struct {
 // company that another row may identify by an ID, or if a date shows how other dates must be read.
 // each calls do with every row in order.
 func (im *Import) findRepeats(each func(do func(*Row) error) error) (*repeats, error) {
-	s := &repeats{im: im, wishes: make(map[key]wish), named: make(map[string][]namesake)}
+	s := &repeats{
+		im:     im,
+		named:  make(map[string][]namesake),
+		wishes: make(map[key]wish),
+		cells:  make(map[int32][]sheet.Cell),
+	}
 	describes, datesRead := false, len(im.dayFirst)
 	err := each(func(r *Row) error {
 		describes = describes || r.createsCompany
@@ -231,28 +237,17 @@ func (im *Import) keyColumn() columnID {
 func (s *repeats) refuse(r *Row, w *wish) {
 	other, details := int(w.otherSent), ""
 	if int(w.row) == r.Number {
-		if s.cells == nil {
-			s.cells = make(map[int32][]string)
+		first := slices.Clone(r.Cells)
+		for i := range first {
+			first[i].Text = strings.Clone(first[i].Text)
 		}
-		for _, c := range r.Cells {
-			s.cells[w.row] = append(s.cells[w.row], strings.Clone(c.Text))
-		}
+		s.cells[w.row] = first
 	} else {
 		other = int(w.row)
 		first := s.cells[w.row]
 		var differs []string
 		for _, b := range s.im.mapping.bindings {
-			if b == nil || b.index >= max(len(r.Cells), len(first)) {
-				continue
-			}
-			mine, theirs := "", ""
-			if b.index < len(r.Cells) {
-				mine = r.Cells[b.index].Text
-			}
-			if b.index < len(first) {
-				theirs = first[b.index]
-			}
-			if first != nil && !sameText(mine, theirs) {
+			if b != nil && first != nil && !sameText(cellIn(r.Cells, b.index).Text, cellIn(first, b.index).Text) {
 				differs = append(differs, b.header)
 			}
 		}

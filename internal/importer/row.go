@@ -169,9 +169,8 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 func (c *cellReader) readPart(p part) {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
-		if b := &bindings[i]; b.index < len(c.row.Cells) {
-			c.values[b.id] = c.readCell(b, c.row.Cells[b.index])
-		}
+		b := &bindings[i]
+		c.values[b.id] = c.readCell(b, cellIn(c.row.Cells, b.index))
 	}
 }
 
@@ -179,7 +178,7 @@ func (c *cellReader) readPart(p part) {
 func (c *cellReader) filled(p part) *binding {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
-		if b := &bindings[i]; b.index < len(c.row.Cells) && isFilled(b.kind, c.row.Cells[b.index]) {
+		if b := &bindings[i]; isFilled(b.kind, cellIn(c.row.Cells, b.index)) {
 			return b
 		}
 	}
@@ -189,7 +188,7 @@ func (c *cellReader) filled(p part) *binding {
 // isEmpty reports whether the row has no value in a column.
 func (c *cellReader) isEmpty(id columnID) bool {
 	b := c.im.mapping.binding(id)
-	return b == nil || b.index >= len(c.row.Cells) || !isFilled(b.kind, c.row.Cells[b.index])
+	return b == nil || !isFilled(b.kind, cellIn(c.row.Cells, b.index))
 }
 
 // checkWidth adds an error for a CSV row that is longer than its header. The usual reason is a name

@@ -187,10 +187,7 @@ func isUnusual(r rune) bool {
 }
 
 func (c *cellReader) readState(b *binding, text string) string {
-	state, ok := filing.ParseState(text)
-	if !ok {
-		state, ok = filing.ParseState(strings.Join(strings.Fields(text), " "))
-	}
+	state, ok := filing.ParseState(strings.Join(strings.Fields(text), " "))
 	if !ok {
 		c.addError(b, text, strconv.Quote(text)+" is not a US state: enter a two-letter code such as DE")
 		return ""
@@ -316,11 +313,6 @@ func (c *cellReader) readDate(b *binding, cell sheet.Cell, text string) string {
 	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
 		c.addError(b, text, "the number "+text+" is not a date"+remedy)
 		return ""
-	}
-	if len(text) == len(time.DateOnly) && text[4] == '-' && text[7] == '-' {
-		if _, err := time.Parse(time.DateOnly, text); err == nil {
-			return text
-		}
 	}
 	if isEitherWay(text) {
 		if other, known := c.im.dayFirst[b.index]; known {
@@ -462,12 +454,15 @@ func (c *column) canonical(text string) string {
 // monthOf returns the month of a fiscal year end that is given as a day, such as "12/31" or a cell
 // with a date.
 func monthOf(cell sheet.Cell, text string) (string, bool) {
+	form := "1/2"
 	if cell.Kind == sheet.Date && len(text) >= len(time.DateOnly) {
-		day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
-		return day.Month().String(), err == nil
+		form, text = time.DateOnly, text[:len(time.DateOnly)]
 	}
-	day, err := time.Parse("1/2", text)
-	return day.Month().String(), err == nil
+	day, err := time.Parse(form, text)
+	if err != nil {
+		return "", false
+	}
+	return day.Month().String(), true
 }
 
 // countries maps names of countries to their codes.

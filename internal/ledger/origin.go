@@ -22,7 +22,7 @@ type Origin struct {
 	Sheet string
 	// Rows is the number of rows of the batch. Zero if the batch was only checked.
 	Rows int
-	// Results is the sheet with the result of each row. Empty if it has its usual name.
+	// Results is the sheet with the result of each row. Empty if the workbook has none.
 	Results string
 	// Accounts are the filing accounts of the ledger. See Ledger.FilingAccounts.
 	Accounts []string

@@ -15,6 +15,8 @@ type corrections struct {
 	*projection
 	book   *sheet.Workbook
 	writer *sheet.Writer
+	// results is the sheet with the result of each row, or empty.
+	results string
 
 	// rows is the number of rows in the batch.
 	rows   int

@@ -24,10 +24,7 @@ const resultsSheet = "Results"
 // recognized when it is uploaded again.
 func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
 	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought,
-		Beside: c.beside, Options: c.batch.Options, Orders: c.orders}
-	if c.copy != nil {
-		o.Results = c.copy.sheet
-	}
+		Beside: c.beside, Options: c.batch.Options, Orders: c.orders, Results: c.results}
 	var err error
 	if l, ok := l.(interface {
 		FilingAccounts(ctx context.Context) ([]string, error)

@@ -126,7 +126,10 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err != nil {
 		return err
 	}
-	attention := corrections{book: book, projection: p}
+	attention := corrections{book: book, projection: p, results: resultsSheet}
+	if p.copy != nil {
+		attention.results = p.copy.sheet
+	}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
 		if err := results(row, cells); err != nil {
 			return err
