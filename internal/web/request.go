@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -241,10 +240,8 @@ func (v *request) setCookie(name, value string, life time.Duration) {
 
 // flash shows a message on the next page.
 func (v *request) flash(kind, format string, args ...any) {
-	body, err := json.Marshal(flashMessage{kind, shortened(fmt.Sprintf(format, args...), 1500)})
-	if err == nil {
-		v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(body), time.Minute)
-	}
+	message := kind + " " + shortened(fmt.Sprintf(format, args...), 1500)
+	v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString([]byte(message)), time.Minute)
 }
 
 // done leads to a page with a success message, or returns the error of the change.
@@ -268,12 +265,12 @@ func (v *request) flashed() *flashMessage {
 		return nil
 	}
 	v.setCookie(flashCookie, "", -1)
-	said := new(flashMessage)
-	body, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(body, said) != nil {
+	message, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	kind, text, ok := strings.Cut(string(message), " ")
+	if err != nil || !ok {
 		return nil
 	}
-	return said
+	return &flashMessage{kind, text}
 }
 
 // extendDeadline extends the deadline of the response. Look-ups at the filing service and downloads
