@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -177,7 +176,11 @@ func (h *scheduleHandler) calendarFile(v *request) error {
 	}
 	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", p.Ask.From, p.Ask.To), func(path string) error {
 		var content bytes.Buffer
-		if err := errors.Join(season.WriteCSV(&content, plain), os.WriteFile(path, content.Bytes(), 0o600)); err != nil {
+		err := season.WriteCSV(&content, plain)
+		if err == nil {
+			err = os.WriteFile(path, content.Bytes(), 0o600)
+		}
+		if err != nil {
 			return fmt.Errorf("write the calendar's file: %w", err)
 		}
 		return nil

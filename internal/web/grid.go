@@ -295,7 +295,8 @@ func sortRows(d *importer.Draft, found []int, q gridQuery) {
 		}
 		slices.SortStableFunc(found, func(a, b int) int { return strings.Compare(texts[a], texts[b]) })
 	} else if q.sort == "result" {
-		slices.SortStableFunc(found, func(a, b int) int { return resultOrder[d.At(a).Result] - resultOrder[d.At(b).Result] })
+		order := func(i int) int { return resultOrder[d.At(i).Result] }
+		slices.SortStableFunc(found, func(a, b int) int { return order(a) - order(b) })
 	}
 	if q.descending {
 		slices.Reverse(found)

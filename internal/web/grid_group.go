@@ -409,12 +409,13 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, c.suggest[0]))
 			continue
 		}
+		ofRow := func(cell changedCell) bool { return cell.Row == c.row && cell.Sheet == e.draft.Sheet() }
 		e.conflicts = append(e.conflicts, gridConflict{
 			Row:    c.row,
 			Column: c.column,
 			Yours:  was.ServiceName,
 			Theirs: now.ServiceName,
-			By:     e.changedBy(func(cell changedCell) bool { return cell.Row == c.row && cell.Sheet == e.draft.Sheet() }),
+			By:     e.changedBy(ofRow),
 			Review: true,
 		})
 	}

@@ -116,7 +116,7 @@ func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Sche
 	listed.Words = o.Words()
 	switch {
 	case listed.Summary.Last == "":
-		listed.Broken = listed.Summary.State
+		listed.Broken = listed.State
 	case err == nil && len(runs) > 0:
 		listed.Last, err = h.loadListedRun(ctx, runs[0])
 	}

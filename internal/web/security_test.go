@@ -16,10 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/descope/virtualwebauthn"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
