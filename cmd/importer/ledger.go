@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -44,18 +42,18 @@ func onBatch(g *global, do func(context.Context, openLedger, ledger.Batch) error
 
 // withLedger runs do with the existing ledger, after waiting events are applied.
 func withLedger(ctx context.Context, g *global, do func(openLedger) error) error {
-	return useLedger(ctx, g, existingLedger, withEvents(ctx, do))
+	return useLedger(ctx, g, false, withEvents(ctx, do))
 }
 
 // withLedgerAsIs runs do with the existing ledger.
 func withLedgerAsIs(ctx context.Context, g *global, do func(openLedger) error) error {
-	return useLedger(ctx, g, existingLedger, do)
+	return useLedger(ctx, g, false, do)
 }
 
 // withAnyLedger runs do with the ledger of the API key, another existing ledger, or a new one. It
 // is for commands that record data without the filing service.
 func withAnyLedger(ctx context.Context, g *global, do func(openLedger) error) error {
-	return useLedger(ctx, g, chooseLedger, withEvents(ctx, do))
+	return useLedger(ctx, g, true, withEvents(ctx, do))
 }
 
 // withEvents applies waiting events before do.
@@ -68,14 +66,18 @@ func withEvents(ctx context.Context, do func(openLedger) error) func(openLedger)
 	}
 }
 
-// useLedger chooses a ledger, names it if there are several, opens it, and runs do.
-func useLedger(ctx context.Context, g *global,
-	choose func(context.Context, *config.Environment) (config.Chosen, error), do func(openLedger) error) error {
+// useLedger chooses a ledger, names it if there are several, opens it, and runs do. The ledger may be
+// new if create is set.
+func useLedger(ctx context.Context, g *global, create bool, do func(openLedger) error) error {
 	env, err := g.environment()
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(ctx, &env)
+	choose := env.UseExisting
+	if create {
+		choose = func() (config.Chosen, error) { return env.ChooseLedger(ctx) }
+	}
+	chosen, err := choose()
 	if err != nil {
 		return err
 	}
@@ -128,40 +130,4 @@ func sayLedger(t *terminal, c config.Chosen) {
 		text += ", " + c.Reason
 	}
 	t.say("%s.", text)
-}
-
-// recognizeWithin is the time that a command without orders waits for the filing service to report
-// the organization of the key.
-const recognizeWithin = 10 * time.Second
-
-// existingLedger chooses the existing ledger of the environment.
-func existingLedger(_ context.Context, env *config.Environment) (config.Chosen, error) {
-	return env.UseExisting()
-}
-
-// chooseLedger chooses the existing ledger of the environment. If there are several, it asks the
-// filing service for the organization of the key. If there is none, the ledger is new.
-func chooseLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
-	chosen, err := env.UseExisting()
-	if !chosen.Several && err == nil || err != nil && !errors.Is(err, config.ErrNoLedger) {
-		return chosen, err
-	}
-	nothing := err != nil
-	if client, why := env.Client(); why == nil {
-		defer client.Close()
-		asking, stop := context.WithTimeout(ctx, recognizeWithin)
-		defer stop()
-		recognized, err := env.Recognize(asking, client)
-		if _, unanswered := errors.AsType[*filingapi.Error](err); !unanswered || ctx.Err() != nil {
-			return recognized, err
-		}
-		if !nothing && env.Ledger == "" {
-			return chosen, fmt.Errorf("%w. There are several ledgers, and only the filing service knows which one "+
-				"belongs to the API key. Name the ledger with --ledger NAME", err)
-		}
-	}
-	if nothing {
-		return env.UseUnassigned(ctx)
-	}
-	return chosen, nil
 }

@@ -40,7 +40,7 @@ func runRestore(ctx context.Context, g *global, file string, yes bool) error {
 	if env.DatabaseURL != "" {
 		return store.ErrServer
 	}
-	chosen, err := chooseLedger(ctx, &env)
+	chosen, err := env.ChooseLedger(ctx)
 	if err != nil {
 		return err
 	}

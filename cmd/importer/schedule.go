@@ -312,74 +312,37 @@ func newScheduleShowCommand(g *global) *cobra.Command {
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a schedule: its next runs, past runs, plan, and due dates",
-		Long: `show prints a schedule with the due dates of its companies in the next 12 months. A
-date that is not verified or that lacks a fact is an estimate, shown as "about".
+		Short: "Show a schedule: its next runs, past runs, and plan, or its due dates",
+		Long: `show prints a schedule, its next and past runs, and the plan of the next run.
 
---csv prints every due date with the rule, its source, and how certain it is, then the
-companies without a due date in that time, with the reason.`,
+--csv prints every due date in the next 12 months with the rule, its source, and how
+certain it is, then the companies without a due date in that time, with the reason.`,
 		Example: "  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
 		Args:    oneSchedule,
 		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
 			return runScheduleShow(ctx, g.terminal, l, s, asCSV)
 		}),
 	}
-	c.Flags().BoolVar(&asCSV, "csv", false, "print the due dates as a CSV with all details")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print the due dates instead, as a CSV")
 	return c
 }
 
 func runScheduleShow(ctx context.Context, t *terminal, l openLedger, s ledger.Schedule, asCSV bool) error {
 	scheduler, _ := newScheduler(l)
-	var due, rest []season.Entry
-	companies, unread := scheduler.LoadCompanyList(ctx, s)
-	if unread == nil {
-		today := season.DateOf(time.Now())
-		due, rest = companies.Calendar(today, today.AddMonths(12).AddDays(-1))
+	if !asCSV {
+		return printSchedule(ctx, t, l.Ledger, scheduler, s)
 	}
-	if asCSV {
-		if unread != nil {
-			return unread
-		}
-		return season.WriteCSV(t, append(due, rest...))
-	}
-	if err := printSchedule(ctx, t, l.Ledger, scheduler, s); err != nil {
+	companies, err := scheduler.LoadCompanyList(ctx, s)
+	if err != nil {
 		return err
 	}
-	switch {
-	// The error is shown instead of the next run.
-	case errors.Is(unread, schedule.ErrCompanyList):
-		return nil
-	case unread != nil:
-		return unread
-	}
-	printDueDates(t, s, due, rest)
-	return nil
+	today := season.DateOf(time.Now())
+	due, rest := companies.Calendar(today, today.AddMonths(12).AddDays(-1))
+	return season.WriteCSV(t, append(due, rest...))
 }
 
-// shownRuns and shownDueDates are the numbers of past runs and due dates that are printed. --csv has
-// all due dates.
-const (
-	shownRuns     = 20
-	shownDueDates = 20
-)
-
-// printDueDates prints the due dates of the next 12 months, and counts the companies without one.
-func printDueDates(t *terminal, s ledger.Schedule, due, rest []season.Entry) {
-	t.print("\nDue in the next 12 months: %s", count(len(due), "report"))
-	table := newTable(t)
-	for _, e := range due[:min(len(due), shownDueDates)] {
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", e.Due.When(), e.Row.Facts.State,
-			cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, e.Due.What, e.Due.Price())
-	}
-	table.Flush()
-	if more := len(due) - shownDueDates; more > 0 {
-		t.print("  … and %d more", more)
-	}
-	if len(rest) > 0 {
-		t.print("Nothing due in that time: %s. The reasons: importer schedule show %s --csv",
-			countOf(len(rest), "company", "companies"), s.Name)
-	}
-}
+// shownRuns is the number of past runs that are printed.
+const shownRuns = 20
 
 func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler *schedule.Scheduler,
 	s ledger.Schedule) error {

@@ -100,7 +100,7 @@ func runSetup(ctx context.Context, o setupOptions, g *global) error {
 	// anything is stored.
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if _, err := chooseLedger(asking, &env); err != nil {
+	if _, err := env.ChooseLedger(asking); err != nil {
 		return fmt.Errorf("%w. Nothing was saved", err)
 	}
 	if err := config.SaveService(path, service); err != nil {

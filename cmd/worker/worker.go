@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/metrics"
@@ -74,9 +73,13 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stop()
-	if err := w.chooseLedger(ctx, client); err != nil {
+	// Before the first order, the prices show that the key belongs to the organization of the ledger.
+	chosen, err := await(ctx, w, "the organization's ledger", isServiceDown,
+		func() (config.Chosen, error) { return w.env.ChooseLedger(ctx) })
+	if err != nil {
 		return err
 	}
+	w.log.Info("ledger opened", "ledger", chosen.Name, "organization", chosen.Owner, "folder", chosen.Path)
 	l, err := await(ctx, w, "the ledger", store.IsDown, func() (*ledger.Ledger, error) {
 		l, err := w.env.OpenLedger(ctx)
 		if err != nil {
@@ -156,27 +159,6 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 			return err
 		}
 	}
-}
-
-// chooseLedger finds the ledger of the key's organization in the data folder if no database is set.
-// A key that was used before has its ledger at once. Before the first order, the worker verifies
-// that the key still belongs to that organization.
-func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) error {
-	known, err := w.env.UseExisting()
-	switch {
-	case errors.Is(err, config.ErrNoLedger):
-		if known, err = w.env.Recognize(ctx, client); err != nil && isServiceDown(err) {
-			// Nothing is sent from this ledger before the service has answered.
-			known, err = w.env.UseUnassigned(ctx)
-		}
-	case err == nil && known.Several:
-		known, err = await(ctx, w, "the organization's ledger", isServiceDown,
-			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
-	}
-	if err == nil {
-		w.log.Info("ledger opened", "ledger", known.Name, "organization", known.Owner, "folder", known.Path)
-	}
-	return err
 }
 
 // checkLease verifies that this process still has its lease. Without a lease it sends nothing.

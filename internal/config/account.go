@@ -271,6 +271,39 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	return c, err
 }
 
+// recognizeWithin is the time that ChooseLedger waits for the filing service to report the
+// organization of the key.
+const recognizeWithin = 10 * time.Second
+
+// ChooseLedger chooses the existing ledger. If there are several, it asks the filing service for the
+// organization of the key. If there is none, it also asks, and the ledger is new. Without an answer,
+// nothing is sent from a new ledger until an organization is recognized, and several ledgers are an
+// error unless Ledger names one.
+func (e *Environment) ChooseLedger(ctx context.Context) (Chosen, error) {
+	chosen, err := e.UseExisting()
+	if !chosen.Several && err == nil || err != nil && !errors.Is(err, ErrNoLedger) {
+		return chosen, err
+	}
+	nothing := err != nil
+	if client, why := e.Client(); why == nil {
+		defer client.Close()
+		asking, stop := context.WithTimeout(ctx, recognizeWithin)
+		defer stop()
+		recognized, err := e.Recognize(asking, client)
+		if _, unanswered := errors.AsType[*filingapi.Error](err); !unanswered || ctx.Err() != nil {
+			return recognized, err
+		}
+		if !nothing && e.Ledger == "" {
+			return chosen, fmt.Errorf("%w. There are several ledgers, and only the filing service knows which one "+
+				"belongs to the API key. Name the ledger with --ledger NAME", err)
+		}
+	}
+	if nothing {
+		return e.UseUnassigned(ctx)
+	}
+	return chosen, nil
+}
+
 // chooseKnown chooses the ledger that Ledger names, or the ledger of the key. It returns false if
 // there is none.
 func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
