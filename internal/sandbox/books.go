@@ -152,10 +152,8 @@ func (l *requestLog) Violations() []Violation {
 	return slices.Clone(l.violations)
 }
 
-// recordRefusal records a refused request.
+// recordRefusal records a refused request. The caller holds the lock.
 func (l *requestLog) recordRefusal(c *call, r *refusal) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.refused[r.status]++
 	for _, p := range r.problems {
 		if len(l.violations) == maxViolations {

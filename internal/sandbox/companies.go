@@ -181,14 +181,6 @@ func (r *records) findCompany(key string) *company {
 		seed.TaxElection = "C Corporation"
 	}
 	seed.FormationDate = fmt.Sprintf("20%02d-%02d-%02d", 5+hash(key)%18, 1+hash(key+"m")%12, 1+hash(key+"d")%28)
-	seed.PrincipalAddress = &Address{
-		Line1:      fmt.Sprintf("%d Market Street", 1+hash(key)%990),
-		City:       "Wilmington",
-		State:      "DE",
-		PostalCode: "19801",
-		Country:    "US",
-	}
-	seed.MailingAddress = seed.PrincipalAddress
 	rec := r.addCompany(seed)
 	rec.auto = true
 	return rec

@@ -445,16 +445,12 @@ func (c *call) parse(readErr error) error {
 
 // do authenticates and executes a request.
 func (s *Service) do(e endpoint, c *call, parseErr error) answer {
-	err := s.authenticate(c.request)
-	if err == nil {
-		err = parseErr
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := cmp.Or(s.authenticate(c.request), parseErr)
 	if err == nil {
 		var v any
-		s.mu.Lock()
-		v, err = e.do(s, c)
-		s.mu.Unlock()
-		if err == nil {
+		if v, err = e.do(s, c); err == nil {
 			return s.success(c.request.Method, v)
 		}
 	}
@@ -492,17 +488,14 @@ func (s *core) errorBody(message string, minimum *int64) []byte {
 	return body
 }
 
-// authenticate checks the API key.
+// authenticate checks the API key. The caller holds the lock.
 // Source: spec section 5, rules 1 and 2.
 func (s *Service) authenticate(r *http.Request) error {
 	given := r.Header.Values("X-Api-Key")
 	if len(given) != 1 || given[0] == "" {
 		return forbidden(http.StatusUnauthorized, "5.1 x-api-key", "One x-api-key header is required")
 	}
-	s.mu.Lock()
-	keys := s.keys
-	s.mu.Unlock()
-	if len(keys) == 0 && strings.HasPrefix(given[0], "sk_test_") || slices.Contains(keys, given[0]) {
+	if (len(s.keys) == 0 && strings.HasPrefix(given[0], "sk_test_")) || slices.Contains(s.keys, given[0]) {
 		return nil
 	}
 	return refuse(http.StatusUnauthorized, "The API key is not valid")
