@@ -4,29 +4,36 @@ package sandbox
 // Source: spec section 4, billing rules and order rules 6, 8.
 func (b *orderBook) billItems(req *orderRequest, rec *company) []Item {
 	var items []Item
+	add := func(product, billedAs string, fee int64) *Item {
+		items = append(items, Item{
+			Product:  product,
+			BilledAs: billedAs,
+			Price:    b.prices.wholesale(billedAs),
+			Fee:      fee,
+		})
+		return &items[len(items)-1]
+	}
 	entityType := ""
 	if rec != nil {
 		entityType = rec.EntityType
 	}
 	if f := req.formation; f != nil {
 		entityType = f.company.EntityType
-		item := Item{Product: formation, LegalName: f.company.LegalName, BilledAs: formationTier + "1"}
+		tier := formationTier + "1"
 		if req.ein != nil {
-			item.BilledAs = formationTier + "2"
+			tier = formationTier + "2"
 		}
-		item.Fee = b.prices.fee(formation, req.state, entityType)
+		item := add(formation, tier, b.prices.fee(formation, req.state, entityType))
+		item.LegalName = f.company.LegalName
 		if f.expedited {
 			item.Fee, item.Service = expeditedFees[req.state], b.cfg.ExpeditedService
 		}
-		items = append(items, item)
 	}
-	if req.ein != nil {
-		item := Item{Product: ein, BilledAs: ein}
-		if req.formation != nil {
-			// The fee is part of tier 2.
-			item.BilledAs = ""
-		}
-		items = append(items, item)
+	switch {
+	case req.ein != nil && req.formation != nil:
+		add(ein, "", 0) // part of tier 2
+	case req.ein != nil:
+		add(ein, ein, 0)
 	}
 	if req.agent != nil {
 		if held := rec.activeAgent(req.state); held != nil {
@@ -34,25 +41,15 @@ func (b *orderBook) billItems(req *orderRequest, rec *company) []Item {
 			existing.BilledAs, existing.Price, existing.Existing = "", 0, true
 			items = append(items, existing)
 		} else {
-			items = append(items, Item{Product: registeredAgent, Change: req.agent.change, BilledAs: registeredAgent})
+			add(registeredAgent, registeredAgent, 0).Change = req.agent.change
 		}
 	}
 	if req.report != nil {
-		items = append(items, Item{
-			Product: annualReport, Year: req.report.year, BilledAs: annualReport,
-			Fee: b.prices.fee(annualReport, req.state, entityType),
-		})
+		item := add(annualReport, annualReport, b.prices.fee(annualReport, req.state, entityType))
+		item.Year = req.report.year
 	}
 	if req.foreign != nil {
-		items = append(items, Item{
-			Product: foreignQualification, BilledAs: foreignQualification,
-			Fee: b.prices.fee(foreignQualification, req.state, entityType),
-		})
-	}
-	for i := range items {
-		if items[i].BilledAs != "" {
-			items[i].Price = b.prices.wholesale(items[i].BilledAs)
-		}
+		add(foreignQualification, foreignQualification, b.prices.fee(foreignQualification, req.state, entityType))
 	}
 	return items
 }

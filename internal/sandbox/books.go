@@ -45,15 +45,10 @@ func (s *Service) Books() Books {
 		Faults:    maps.Clone(s.faultsFired),
 	}
 	for i, o := range s.orderBook.orders {
-		b.Orders[i] = o.copy()
+		b.Orders[i] = *o
+		b.Orders[i].Items = slices.Clone(o.Items)
 	}
 	return b
-}
-
-func (o *Order) copy() Order {
-	c := *o
-	c.Items = slices.Clone(o.Items)
-	return c
 }
 
 // Items returns all purchases, oldest first, without agent service that was already active.

@@ -228,10 +228,6 @@ func (f *filings) eventsOf(item *Item) []Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
 	}
-	return []Event{f.statusEvent(item)}
-}
-
-func (f *filings) statusEvent(item *Item) Event {
 	data := map[string]any{
 		"orderId": item.ID, "orderType": f.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
 	}
@@ -244,7 +240,7 @@ func (f *filings) statusEvent(item *Item) Event {
 	if item.Exception != 0 {
 		data["exceptionCode"] = item.Exception
 	}
-	return f.event(statusChanged, item, data)
+	return []Event{f.event(statusChanged, item, data)}
 }
 
 // AgentMail adds a document of registered agent mail to an order.

@@ -20,7 +20,10 @@ func (s *Service) handlePages(mux *http.ServeMux) {
 }
 
 func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
-	b := s.Books()
+	b, events := s.Books(), []json.RawMessage{}
+	for _, e := range s.Events() {
+		events = append(events, e.Body)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	// A client that disconnected needs no answer.
 	_ = json.NewEncoder(w).Encode(struct {
@@ -29,7 +32,7 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 		Violations []Violation       `json:"violations"`
 		Endpoints  []endpointRow     `json:"endpoints"`
 		Events     []json.RawMessage `json:"events"`
-	}{b, b.Duplicates(), s.Violations(), s.endpoints(), s.eventBodies()})
+	}{b, b.Duplicates(), s.Violations(), s.endpoints(), events})
 }
 
 // endpointRow is an endpoint without its secret.
@@ -48,14 +51,6 @@ func (s *Service) endpoints() []endpointRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func (s *Service) eventBodies() []json.RawMessage {
-	bodies := []json.RawMessage{}
-	for _, e := range s.Events() {
-		bodies = append(bodies, e.Body)
-	}
-	return bodies
 }
 
 // servePage shows the books and the newest orders as text.
