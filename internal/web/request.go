@@ -67,7 +67,7 @@ func (v *request) needsService() bool { return v.server.noService && v.may(ledge
 // an abbreviation could match another batch later.
 func (v *request) findBatch() (ledger.Batch, error) {
 	id := v.r.PathValue("batch")
-	b, err := v.server.ledger.Batch(v.ctx(), id)
+	b, err := v.server.batches.Batch(v.ctx(), id)
 	if err == nil && b.ID != id {
 		err = ledger.ErrNotFound
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -14,7 +15,7 @@ import (
 // handlers of the areas see only requests that it has authorized.
 type server struct {
 	Address
-	ledger   *ledger.Ledger
+	batches  batchFinder
 	accounts ledger.Accounts
 	audit    *audit.Log
 	overview *overview
@@ -33,6 +34,11 @@ type server struct {
 	// noService reports whether the page can set up the filing service, and no one has.
 	noService bool
 	log       *slog.Logger
+}
+
+// batchFinder finds a batch by its ID. It returns ErrNotFound if there is none.
+type batchFinder interface {
+	Batch(ctx context.Context, id string) (ledger.Batch, error)
 }
 
 // area is a part of the site with its pages and forms.

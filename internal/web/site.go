@@ -106,7 +106,7 @@ func New(c Config) *Site {
 	view := newOverview(l, c.Scheduler, c.Settings)
 	v := &server{
 		Address:   c.Address,
-		ledger:    l,
+		batches:   l,
 		accounts:  l.Accounts(),
 		audit:     l.AuditLog(),
 		overview:  view,
