@@ -1,8 +1,8 @@
 package importer
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,10 +68,7 @@ func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 		widths[i] = float64(min(max(utf8.RuneCountInString(h.text)+4, 12), 32))
 	}
 	widths[c.message] = 60
-	c.name = im.sheet
-	if c.name == "" {
-		c.name = "Sheet1"
-	}
+	c.name = cmp.Or(im.sheet, "Sheet1")
 	var err error
 	c.sheet, err = book.Sheet(c.name,
 		sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
@@ -87,9 +84,6 @@ func (c *checked) writeHead() error {
 		if row.Number > c.im.layout.row {
 			break
 		}
-		if err := skipTo(c.sheet, row.Number); err != nil {
-			return err
-		}
 		c.cells = c.cells[:0]
 		header := row.Number == c.im.layout.row
 		for _, cell := range row.Cells {
@@ -104,21 +98,21 @@ func (c *checked) writeHead() error {
 			c.insert(sheet.Str(messageHeader).WithStyle(sheet.StyleHeader),
 				sheet.Str(rowHeader).WithStyle(sheet.StyleHeader))
 		}
-		if err := c.sheet.Row(c.cells...); err != nil {
+		if err := c.writeRow(row.Number); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// skipTo writes the blank rows before row n.
-func skipTo(s *sheet.Writer, n int) error {
-	for s.Rows() < n-1 {
-		if err := s.Row(); err != nil {
+// writeRow writes the cells as row n, after the blank rows before it.
+func (c *checked) writeRow(n int) error {
+	for c.sheet.Rows() < n-1 {
+		if err := c.sheet.Row(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.sheet.Row(c.cells...)
 }
 
 // insert puts the message and the row's number into their columns. Cells after the header move to
@@ -154,9 +148,6 @@ func (c *checked) origin() (ledger.Origin, error) {
 const maxColumns = 1 << 14
 
 func (c *checked) write(r *Row) error {
-	if err := skipTo(c.sheet, r.Number); err != nil {
-		return err
-	}
 	c.cells = c.cells[:0]
 	for _, cell := range c.im.mapping.masked(r.Cells) {
 		out := sheet.CopyOf(cell)
@@ -172,7 +163,7 @@ func (c *checked) write(r *Row) error {
 	if c.im.own.row >= 0 {
 		number = c.im.own.numberOf(r.Cells)
 	}
-	var warnings []string
+	messages := []string{r.Message}
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		c.problems++
@@ -181,31 +172,26 @@ func (c *checked) write(r *Row) error {
 		}
 		// A skipped row has its reason already.
 		if p.Severity == Warning && r.Result != filing.Skipped {
-			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
+			messages = append(messages, "warning: "+p.Message)
 		}
 		if p.ColumnIndex >= 0 && p.ColumnIndex < len(c.cells) {
 			mark(&c.cells[p.ColumnIndex], p)
 		}
 	}
-	message, style := r.Message, sheet.StyleGrey
+	style := sheet.StyleGrey
 	switch {
 	case r.Result == filing.Invalid:
 		style = sheet.StyleBad
-	case len(warnings) > 0:
+	case len(messages) > 1:
 		style = sheet.StyleWarn
 	}
-	if len(warnings) > 0 {
-		if message != "" {
-			message += "; "
-		}
-		message += strings.Join(warnings, "; ")
-	}
+	message := strings.TrimPrefix(strings.Join(messages, "; "), "; ")
 	at := sheet.OutCell{}
 	if number > 0 {
 		at = sheet.Int(int64(number)).WithStyle(sheet.StyleGrey)
 	}
 	c.insert(sheet.Str(message).WithStyle(style), at)
-	return c.sheet.Row(c.cells...)
+	return c.writeRow(r.Number)
 }
 
 // mark highlights a cell with a problem and adds the message to the cell's comment.

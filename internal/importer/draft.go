@@ -31,20 +31,17 @@ type Draft struct {
 	// rows are the rows of base with the edits.
 	rows    []DraftRow
 	columns []DraftColumn
-	// overlay is nil if there are no edits.
 	overlay *overlay
-	// options are the options without edits.
+	// options are the options with the present edits and exclusions.
 	options Options
 	file    *sheet.File
 	// im has the present edits.
 	im      *Import
 	checker *checker
-	// whole are the rows of each sheet without edits.
-	whole map[string][]sheet.Row
+	// whole are the rows of the sheet without edits.
+	whole []sheet.Row
 	// scratch is the row that is being checked.
-	scratch  draft
-	edits    []Edit
-	excluded Exclusions
+	scratch draft
 	// records are the companies that were looked up, by reference.
 	records map[string]filing.Company
 	// refused are the reasons why rows were refused before, by their number in that batch.
@@ -92,14 +89,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Draft{
-		options:  im.options,
-		file:     im.file.File,
-		whole:    make(map[string][]sheet.Row),
-		edits:    o.Edits,
-		excluded: o.Excluded,
-		size:     int64(len(content)),
-	}
+	d := &Draft{options: im.options, file: im.file.File, size: int64(len(content))}
 	d.options.Sheet = o.Sheet
 	if err := d.load(im); err != nil {
 		im.Close()
@@ -113,71 +103,54 @@ func (d *Draft) Close() error { return d.file.Close() }
 
 // load reads the sheet of an Import, unless d has read it, and checks all rows.
 func (d *Draft) load(im *Import) error {
-	whole, err := d.rowsOf(im, im.sheet)
-	if err != nil {
-		return err
+	if d.im == nil || d.im.sheet != im.sheet {
+		if err := d.readBase(im); err != nil {
+			return err
+		}
 	}
-	d.im, d.checker = im, im.newChecker()
-	d.base, d.overlay = below(whole, im.layout.row), im.file.overlay(im.sheet)
-	if d.overlay != nil {
-		for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
-			if row > im.layout.row && d.indexOf(row) < 0 {
-				return (&rowReader{file: im.file, sheet: im.sheet, pending: []int{row}}).missingRow()
-			}
+	d.im, d.checker, d.overlay = im, im.newChecker(), im.file.chosen
+	first, _ := findRow(d.whole, im.layout.row+1)
+	d.base = d.whole[first:]
+	for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
+		if _, found := findRow(d.base, row); row > im.layout.row && !found {
+			return (&rowReader{file: im.file, sheet: im.sheet, pending: []int{row}}).missingRow()
 		}
 	}
 	d.columns = im.draftColumns()
-	d.overlay.markAdded(d.columns)
 	d.checker.suggests = true
 	return d.checkAll()
 }
 
-// rowsOf returns the rows of a sheet without the edits.
-func (d *Draft) rowsOf(im *Import, name string) ([]sheet.Row, error) {
-	if whole, held := d.whole[name]; held {
-		return whole, nil
-	}
-	whole, size, err := readBase(im, name)
-	if err == nil {
-		d.whole[name], d.size = whole, d.size+size
-	}
-	return whole, err
+// findRow returns the index of a row by its number, or the index at which it would be.
+func findRow(rows []sheet.Row, number int) (i int, found bool) {
+	return slices.BinarySearchFunc(rows, number, func(r sheet.Row, number int) int { return r.Number - number })
 }
 
-// below returns the rows below the header.
-func below(whole []sheet.Row, header int) []sheet.Row {
-	first := 0
-	for first < len(whole) && whole[first].Number <= header {
-		first++
-	}
-	return whole[first:]
-}
-
-// readBase reads all rows of a sheet without the edits.
-func readBase(im *Import, name string) (rows []sheet.Row, size int64, err error) {
+// readBase reads all rows of the sheet without the edits.
+func (d *Draft) readBase(im *Import) error {
 	// Both are bytes of memory, including the row's result.
 	const perRow, perCell = 400, 24
-	err = im.file.EachRow(name, func(row *sheet.Row) error {
-		size += perRow + perCell*int64(len(row.Cells))
+	d.whole = nil
+	return im.file.EachRow(im.sheet, func(row *sheet.Row) error {
+		d.size += perRow + perCell*int64(len(row.Cells))
 		for i := range row.Cells {
-			size += int64(len(row.Cells[i].Text))
+			d.size += int64(len(row.Cells[i].Text))
 		}
-		if rows = append(rows, *row); len(rows) > maxDraftRows || size > maxDraftBytes {
+		if d.whole = append(d.whole, *row); len(d.whole) > maxDraftRows || d.size > maxDraftBytes {
 			return ErrDraftTooLarge
 		}
 		return nil
 	})
-	return rows, size, err
 }
 
 // Size returns the approximate size in memory, in bytes.
 func (d *Draft) Size() int64 { return d.size }
 
 // Edits returns the present edits.
-func (d *Draft) Edits() []Edit { return d.edits }
+func (d *Draft) Edits() []Edit { return d.options.Edits }
 
 // Excluded returns the present exclusions.
-func (d *Draft) Excluded() Exclusions { return d.excluded }
+func (d *Draft) Excluded() Exclusions { return d.options.Excluded }
 
 // Sheet returns the name of the sheet. It is empty for a CSV.
 func (d *Draft) Sheet() string { return d.im.sheet }
@@ -190,18 +163,10 @@ func (d *Draft) At(i int) *DraftRow { return &d.rows[i] }
 
 // Find returns a row by its number, or nil.
 func (d *Draft) Find(number int) *DraftRow {
-	if i := d.indexOf(number); i >= 0 {
+	if i, found := findRow(d.base, number); found {
 		return &d.rows[i]
 	}
 	return nil
-}
-
-func (d *Draft) indexOf(number int) int {
-	i, found := slices.BinarySearchFunc(d.base, number, func(r sheet.Row, number int) int { return r.Number - number })
-	if !found {
-		return -1
-	}
-	return i
 }
 
 // Columns lists the columns.
@@ -213,20 +178,13 @@ func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.mapping.masked(r.
 // FileText returns the text of a cell without the edits. It is empty in a column that the edits
 // added.
 func (d *Draft) FileText(row, column int) string {
-	i := d.indexOf(row)
-	if i < 0 || column < 0 {
+	i, found := findRow(d.base, row)
+	if o := d.overlay; !found || column >= o.width && column < o.width+len(o.added) {
 		return ""
-	}
-	if o := d.overlay; o != nil && len(o.added) > 0 && column >= o.width {
-		if column < o.width+len(o.added) {
-			return ""
-		}
+	} else if column >= o.width {
 		column -= len(o.added)
 	}
-	if cells := d.base[i].Cells; column < len(cells) {
-		return cells[column].Text
-	}
-	return ""
+	return cellIn(d.base[i].Cells, column).Text
 }
 
 // ColumnOf returns the index of a column of ours by its name, or -1 if the sheet does not have it.
@@ -238,10 +196,8 @@ func (d *Draft) ColumnOf(header string) int {
 	if b := d.im.mapping.binding(w.column); b != nil {
 		return b.index
 	}
-	if o := d.overlay; o != nil {
-		if at := slices.Index(o.added, columns[w.column].header); at >= 0 {
-			return o.width + at
-		}
+	if at := slices.Index(d.overlay.added, columns[w.column].header); at >= 0 {
+		return d.overlay.width + at
 	}
 	return -1
 }
@@ -249,24 +205,19 @@ func (d *Draft) ColumnOf(header string) int {
 // edited returns a row with the edits, and reports whether they made it blank.
 func (d *Draft) edited(i int) (row sheet.Row, blank bool) {
 	row = d.base[i]
-	return row, d.overlay != nil && !d.overlay.apply(&row)
-}
-
-// markAdded marks the columns that the edits added.
-func (o *overlay) markAdded(all []DraftColumn) {
-	if o == nil {
-		return
-	}
-	for i := range o.added {
-		all[o.width+i].Added = true
-	}
+	return row, !d.overlay.apply(&row)
 }
 
 // draftColumns lists the columns of the sheet that is read.
 func (im *Import) draftColumns() []DraftColumn {
 	all := make([]DraftColumn, len(im.layout.headings))
 	for i, h := range im.layout.headings {
-		all[i] = DraftColumn{Index: i, Header: h.text, Secret: slices.Contains(im.mapping.secret, i)}
+		all[i] = DraftColumn{
+			Index:  i,
+			Header: h.text,
+			Secret: slices.Contains(im.mapping.secret, i),
+			Added:  len(im.file.chosen.added) > 0 && i >= im.file.chosen.width,
+		}
 	}
 	for _, b := range im.mapping.bindings {
 		if b == nil {
@@ -288,7 +239,7 @@ func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 		return err
 	}
 	next := *d
-	next.edits, next.excluded = edits, excluded
+	next.options = o
 	if err := next.load(im); err != nil {
 		return hideInError(err)
 	}
@@ -304,7 +255,7 @@ func (d *Draft) checkRow(i int) {
 	if r.Blank = blank; blank {
 		r.skip("The row is blank")
 	}
-	r.Excluded = d.excluded.By(d.im.sheet, r.Number) != ""
+	r.Excluded = d.options.Excluded.By(d.im.sheet, r.Number) != ""
 	r.Name, r.Ref, r.ServiceName, r.NameDiffers = d.im.mapping.textIn(r.Cells, legalName), "", "", false
 	if r.Read != nil {
 		r.Ref = r.Read.Company.Ref
@@ -340,7 +291,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 		return
 	}
 	why := d.refused[d.im.own.numberOf(r.Cells)]
-	if why == "" || d.overlay != nil && len(d.overlay.rows[r.Number]) > 0 {
+	if why == "" || len(d.overlay.rows[r.Number]) > 0 {
 		return
 	}
 	r.Problems = append(r.Problems, Problem{

@@ -57,7 +57,7 @@ func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	return hideInError(im.eachChunk(ctx, func(rows []Row) error { return eachOf(rows, fn) }))
 }
 
-// chunk is a block of rows with their orders and problems. Its memory is reused.
+// chunk is a block of rows with their orders and problems.
 type chunk struct {
 	block  sheet.Block
 	rows   []Row
@@ -106,6 +106,10 @@ func (im *Import) readChunks(ctx context.Context, fn func([]Row) error) error {
 	for c := new(chunk); ; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if im.options.Run != nil {
+			// All rows of a run are kept until they are sorted.
+			c = new(chunk)
 		}
 		if err := r.Read(&c.block); errors.Is(err, io.EOF) {
 			return nil

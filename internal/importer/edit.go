@@ -40,8 +40,7 @@ type Edit struct {
 type editedFile struct {
 	*sheet.File
 	edits []Edit
-	// chosen are the edits of the sheet that is read. It is nil until the sheet is chosen, and if
-	// the sheet has no edits.
+	// chosen are the edits of the sheet that is read. It is nil until the sheet is chosen.
 	chosen *overlay
 }
 
@@ -102,7 +101,7 @@ func sheetNamed(infos []sheet.Info, name string) int {
 	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
 }
 
-// overlay returns the edits of a sheet, or nil. Edits without a sheet are for the sheet that is read.
+// overlay returns the edits of a sheet. Edits without a sheet are for the sheet that is read.
 func (f *editedFile) overlay(name string) *overlay {
 	if f.chosen != nil && f.chosen.sheet == name {
 		return f.chosen
@@ -112,9 +111,6 @@ func (f *editedFile) overlay(name string) *overlay {
 		if e.Sheet == name || e.Sheet == "" && f.chosen == nil {
 			o.edits = append(o.edits, e)
 		}
-	}
-	if o.edits == nil {
-		return nil
 	}
 	o.index(o.edits)
 	return o
@@ -207,9 +203,6 @@ func (o *overlay) apply(row *sheet.Row) bool {
 // may contain Social Security numbers. It is empty without edits.
 func (o *overlay) hash(salt string) string {
 	var lines []string
-	if o == nil {
-		return ""
-	}
 	for row, edits := range o.rows {
 		cells := make(map[int]string)
 		for _, e := range edits {
@@ -248,9 +241,8 @@ func hashLines(lines []string) string {
 // rowReader reads the rows of a sheet with the edits applied.
 type rowReader struct {
 	*sheet.Reader
-	file  *editedFile
-	sheet string
-	// overlay is nil if the sheet has no edits.
+	file    *editedFile
+	sheet   string
 	overlay *overlay
 	// pending are the rows whose edits were not applied yet. It is empty if only the first rows are
 	// read.
@@ -266,9 +258,7 @@ func (f *editedFile) first(name string) (*rowReader, error) {
 // rows opens a sheet to read all rows.
 func (f *editedFile) rows(name string) (*rowReader, error) {
 	r, err := f.first(name)
-	if r.overlay != nil {
-		r.pending = slices.Sorted(maps.Keys(r.overlay.rows))
-	}
+	r.pending = slices.Sorted(maps.Keys(r.overlay.rows))
 	return r, err
 }
 
@@ -294,7 +284,7 @@ func (f *editedFile) head(name string) (head []sheet.Row, err error) {
 func (r *rowReader) Read(b *sheet.Block) error {
 	for {
 		err := r.Reader.Read(b)
-		if r.overlay == nil || err != nil && !errors.Is(err, io.EOF) {
+		if len(r.overlay.edits) == 0 || err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		kept := b.Rows[:0]

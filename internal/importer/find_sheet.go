@@ -139,7 +139,7 @@ func (f *sheetFinder) choose(c candidate) (_ candidate, err error) {
 		return candidate{}, f.noHeader([]candidate{c}, nil)
 	}
 	f.file.chosen = f.file.overlay(c.Name)
-	if f.file.chosen == nil {
+	if len(f.file.chosen.edits) == 0 {
 		return c, nil
 	}
 	if err := f.file.addColumns(f.file.chosen, c.layout); err != nil {

@@ -516,11 +516,9 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 // tooManyOfficers finds an officer's header with a number above the limit of a row.
 func (l *layout) tooManyOfficers() (heading, bool) {
 	for _, h := range l.headings {
-		if rest, found := strings.CutPrefix(h.folded, "officer"); found && h.column == none {
-			digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
-			if n, err := strconv.Atoi(digits); err == nil && n > maxOfficers {
-				return h, true
-			}
+		var n int
+		if _, err := fmt.Sscanf(h.folded, "officer%d", &n); err == nil && h.column == none && n > maxOfficers {
+			return h, true
 		}
 	}
 	return heading{}, false

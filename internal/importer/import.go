@@ -291,17 +291,10 @@ func (im *Import) recognizeColumns() error {
 		return err
 	}
 	im.mapping = bound
-	if err := im.refuseOfficersSheet(); err != nil {
-		return err
-	}
-	if err := im.checkFilters(); err != nil {
-		return err
-	}
-	if err := im.readComments(); err != nil {
-		return err
-	}
-	if err := im.checkState(); err != nil {
-		return err
+	for _, check := range []func() error{im.refuseOfficersSheet, im.checkFilters, im.readComments, im.checkState} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	missing, err := im.layout.missing(bound, &im.options, im.head)
 	if err != nil {

@@ -372,12 +372,6 @@ var needs = []need{
 	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
 }
 
-// isMet reports whether the product does not need the column, the sheet has it, or an option gives
-// it.
-func (n *need) isMet(p filing.Product, o *Options, has func(columnID) bool) bool {
-	return !slices.Contains(n.products, p) || slices.ContainsFunc(n.columns, has) || n.option(o)
-}
-
 // describing are the columns without which a company cannot be created.
 var describing = []columnID{legalName, entityType, formationState, formationDate, principalLine1, principalCity}
 
@@ -433,7 +427,7 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 // close to one of them, because every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []string, err error) {
 	for _, n := range needs {
-		if n.isMet(p.product, o, p.gives) {
+		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, p.gives) || n.option(o) {
 			continue
 		}
 		var names []string

@@ -19,8 +19,6 @@ type draft struct {
 	agent         filing.Agent
 }
 
-func (d *draft) reset() { *d = draft{} }
-
 // orderReader makes the order of a row from its values.
 type orderReader struct {
 	*cellReader

@@ -27,10 +27,8 @@ func (r *recording) saveOriginal(ctx context.Context) error {
 		return r.past.SaveOriginal(ctx, r.batch.ID, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
-	if over := im.file.overlay(im.sheet); over != nil {
-		o.Added = len(over.added)
-		o.Width -= o.Added
-	}
+	o.Added = len(im.file.chosen.added)
+	o.Width -= o.Added
 	moved := r.target.at[:o.Width]
 	for i, at := range moved {
 		if at != i {

@@ -22,12 +22,6 @@ func isVoidZero(k kind, s string) bool { return k != boolKind && k != countKind 
 // familyNames are placeholders that are also last names.
 var familyNames = text.WordTable(map[bool]string{true: "Above Blank Na Nan Nil None Null Same Self"})
 
-// isName reports whether a placeholder is a person's last name. It must be written as a name, next
-// to a first name.
-func (c *cellReader) isName(b *binding, word string) bool {
-	return familyNames[word] && strings.HasSuffix(strings.ToLower(b.field), "lastname") && c.values[b.id-1] != ""
-}
-
 // readPlaceholder reports whether a cell has no value for an order, and adds a problem if its text
 // is a stand-in for a value. A zero is a value only in a column of numbers or of yes and no.
 func (c *cellReader) readPlaceholder(b *binding, word string) bool {
@@ -35,7 +29,8 @@ func (c *cellReader) readPlaceholder(b *binding, word string) bool {
 	switch {
 	case meaning == text.Value:
 		return isVoidZero(b.kind, word)
-	case c.isName(b, word):
+	// The word is written as a name, next to a first name.
+	case familyNames[word] && strings.HasSuffix(strings.ToLower(b.field), "lastname") && c.values[b.id-1] != "":
 		c.addWarning(b, word, "cell.placeholder", strconv.Quote(word)+
 			" will be sent as a name: if it is not one, correct or clear the cell")
 		return false

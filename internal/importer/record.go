@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -128,11 +127,7 @@ func (r *recording) addByPriority(ctx context.Context) error {
 	var out []ledger.Row
 	err := r.im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
-			row := r.row(&rows[i])
-			if err := cloneRow(&row); err != nil {
-				return err
-			}
-			out = append(out, row)
+			out = append(out, r.row(&rows[i]))
 		}
 		return nil
 	})
@@ -144,26 +139,6 @@ func (r *recording) addByPriority(ctx context.Context) error {
 		if err := r.to.AddRows(ctx, r.batch.ID, part); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// cloneRow copies a row out of its chunk, whose memory is reused.
-func cloneRow(row *ledger.Row) error {
-	row.Message = strings.Clone(row.Message)
-	for i := range row.Faults {
-		row.Faults[i].Message = strings.Clone(row.Faults[i].Message)
-	}
-	if row.Request == nil {
-		return nil
-	}
-	whole, err := json.Marshal(row.Request)
-	if err != nil {
-		return fmt.Errorf("copy row %d: %w", row.Number, err)
-	}
-	row.Request = new(filing.Request)
-	if err := json.Unmarshal(whole, row.Request); err != nil {
-		return fmt.Errorf("copy row %d: %w", row.Number, err)
 	}
 	return nil
 }
@@ -350,7 +325,7 @@ func (im *Import) identity() string {
 	if o.VisibleOnly {
 		parts = append(parts, "--visible-only")
 	}
-	option("--edits", im.file.overlay(im.sheet).hash(o.EditSalt))
+	option("--edits", im.file.chosen.hash(o.EditSalt))
 	option("--excluded", hashExcluded(o.Excluded, im.sheet))
 	option("--again", o.Again)
 	if o.Run != nil {

@@ -139,7 +139,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		out.skip(why)
 		return
 	}
-	d.reset()
+	*d = draft{}
 	if why := c.build(d); why != "" {
 		out.skip(why)
 		return

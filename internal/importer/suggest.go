@@ -86,8 +86,6 @@ func (c *cellReader) reads(b *binding, text string) bool {
 		return false
 	}
 	switch b.kind {
-	case zipKind:
-		return isFullZIP(value)
 	case yearKind:
 		year, _ := strconv.Atoi(value)
 		return year <= c.year+1 && year >= c.year-maxReportAge
@@ -177,11 +175,6 @@ func suggestYears(value string) []string {
 		return runs[2:]
 	}
 	return nil
-}
-
-func isFullZIP(s string) bool {
-	digits := strings.ReplaceAll(s, "-", "")
-	return isDigits(digits) && (len(digits) == 5 || len(digits) == 9)
 }
 
 // suggestZIPs adds the leading zeros that a spreadsheet program removed, and writes a hyphen

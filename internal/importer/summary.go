@@ -61,8 +61,6 @@ func (l *layout) summarize(headings []heading, more []string) string {
 			told = append(told, fmt.Sprintf("%s (%s, never sent)", h.text, l.cell(h.index)))
 		case l.row > 0 && h.strength == exact && h.folded == foldHeader(c.header):
 			named = append(named, c.header)
-		case l.row == 0:
-			told = append(told, fmt.Sprintf("%s <- %s", c.header, h.name(0)))
 		default:
 			told = append(told, fmt.Sprintf("%s <- %s", c.header, h.name(l.row)))
 		}

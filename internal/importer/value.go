@@ -89,7 +89,9 @@ func (c *cellReader) readCell(b *binding, cell sheet.Cell) string {
 	case choiceKind:
 		return c.readChoice(b, cell, text)
 	case openKind:
-		return b.canonical(text)
+		if choice, ok := b.choose(text); ok {
+			return choice
+		}
 	case placeKind:
 		if code, ok := filing.ParseUSPlace(text); ok {
 			return code
@@ -136,12 +138,14 @@ var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“",
 // original.
 func (c *cellReader) readText(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
-		c.addProblem(b, text, severityOf(b), "text.lost-letters",
-			"letters of this text were lost when the file was saved, and show as \uFFFD: type them again and "+
-				"save as UTF-8")
+		severity := Warning
 		if !b.unsent {
+			severity = Error
 			c.faulty = append(c.faulty, b.id)
 		}
+		c.addProblem(b, text, severity, "text.lost-letters",
+			"letters of this text were lost when the file was saved, and show as \uFFFD: type them again and "+
+				"save as UTF-8")
 		return text
 	}
 	if was, ok := repairEncoding(text); ok {
@@ -150,14 +154,6 @@ func (c *cellReader) readText(b *binding, text string) string {
 				text, was))
 	}
 	return typographic.Replace(text)
-}
-
-// severityOf returns the severity of a value that cannot be trusted.
-func severityOf(b *binding) Severity {
-	if b.unsent {
-		return Warning
-	}
-	return Error
 }
 
 // repairEncoding returns the original of a UTF-8 text that was read in another encoding, once or
@@ -441,14 +437,6 @@ func (c *column) choose(text string) (string, bool) {
 	}
 	choice, ok := c.means[folded]
 	return choice, ok
-}
-
-// canonical returns the choice that a text means. By default it returns the text.
-func (c *column) canonical(text string) string {
-	if choice, ok := c.choose(text); ok {
-		return choice
-	}
-	return text
 }
 
 // monthOf returns the month of a fiscal year end that is given as a day, such as "12/31" or a cell

@@ -88,28 +88,19 @@ var compoundStreams = []struct {
 	{"WordDocument", notASheet("a Word document")},
 }
 
+// compoundBytes is how much of a compound file is searched for the names of its streams.
+const compoundBytes = 64 << 20
+
 // compoundError returns the error for a compound file, by its kind.
 func compoundError(r io.Reader) error {
-	found := len(compoundStreams)
-	buf := make([]byte, headBytes)
-	kept := 0
-	for {
-		n, err := io.ReadFull(r, buf[kept:])
-		window := buf[:kept+n]
-		for i, s := range compoundStreams[:found] {
-			if bytes.Contains(window, utf16le(s.stream)) {
-				found = i
-				break
-			}
-		}
-		if err != nil || found == 0 {
-			break
-		}
-		// A name may span two windows.
-		kept = copy(buf, window[len(window)-64:])
+	content, err := io.ReadAll(io.LimitReader(r, compoundBytes))
+	if err != nil {
+		return err
 	}
-	if found < len(compoundStreams) {
-		return compoundStreams[found].err
+	for _, s := range compoundStreams {
+		if bytes.Contains(content, utf16le(s.stream)) {
+			return s.err
+		}
 	}
 	return notASheet("an old Office document (or a damaged one)")
 }

@@ -58,9 +58,6 @@ const (
 	rowBytes = 1 << 20
 	// smallTagBytes limits a tag of a small part.
 	smallTagBytes = scannerBytes
-	// maxAttributes limits the attributes of a tag in a small part. Spreadsheet programs write
-	// about thirty.
-	maxAttributes = 256
 	// maxFormats limits the number formats that the cells of a sheet use. Excel allows 250.
 	maxFormats = 2000
 	// maxNameBytes limits the name of a sheet, which has at most 31 characters.

@@ -125,29 +125,26 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 	return section
 }
 
+// comparisons are the conditions of a section, by their operator.
+var comparisons = map[string]func(value, operand float64) bool{
+	"<":  func(v, o float64) bool { return v < o },
+	"<=": func(v, o float64) bool { return v <= o },
+	">":  func(v, o float64) bool { return v > o },
+	">=": func(v, o float64) bool { return v >= o },
+	"=":  func(v, o float64) bool { return v == o },
+	"<>": func(v, o float64) bool { return v != o },
+}
+
 func parseCondition(t nfp.Token) func(float64) bool {
 	if len(t.Parts) != 2 {
 		return nil
 	}
 	operand, err := strconv.ParseFloat(t.Parts[1].Token.TValue, 64)
-	if err != nil {
+	compare := comparisons[t.Parts[0].Token.TValue]
+	if err != nil || compare == nil {
 		return nil
 	}
-	switch t.Parts[0].Token.TValue {
-	case "<":
-		return func(v float64) bool { return v < operand }
-	case "<=":
-		return func(v float64) bool { return v <= operand }
-	case ">":
-		return func(v float64) bool { return v > operand }
-	case ">=":
-		return func(v float64) bool { return v >= operand }
-	case "=":
-		return func(v float64) bool { return v == operand }
-	case "<>":
-		return func(v float64) bool { return v != operand }
-	}
-	return nil
+	return func(value float64) bool { return compare(value, operand) }
 }
 
 // section returns the section that shows the value.

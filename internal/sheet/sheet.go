@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 )
 
 // Kind is the kind of a cell's value.
@@ -179,7 +178,7 @@ type Info struct {
 	Visible bool
 }
 
-// File is an open spreadsheet. Several of its sheets may be read concurrently.
+// File is an open spreadsheet. It is not for concurrent use.
 type File struct {
 	// name is the file name without folders, for errors.
 	name  string
@@ -190,7 +189,6 @@ type File struct {
 	format Format
 	body   body
 
-	mu    sync.Mutex
 	notes []string
 	// names are the sheet names in the file, by the names that Rename gave them.
 	names map[string]string
@@ -324,15 +322,11 @@ func (f *File) Sheets() []Info {
 // Notes returns notes on the file for its owner: an encoding other than UTF-8, a delimiter other
 // than the comma, hidden sheets. Some are known only after all rows are read.
 func (f *File) Notes() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	return slices.Clone(f.notes)
 }
 
 // note adds a note once.
 func (f *File) note(text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if !slices.Contains(f.notes, text) {
 		f.notes = append(f.notes, text)
 	}
@@ -363,7 +357,7 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Reader reads the rows of one sheet. It is not for concurrent use.
+// Reader reads the rows of one sheet.
 type Reader struct {
 	file   *File
 	sheet  string

@@ -26,7 +26,6 @@ type workbook struct {
 	// duplicateParts are the names that two parts have.
 	duplicateParts map[string]bool
 
-	mu sync.Mutex
 	// opened are the parts that were opened before. Reading one again costs no further memory.
 	opened map[string]bool
 	// unpacked is the unpacked size of the opened parts in bytes.
@@ -140,7 +139,11 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	if limit = min(limit, w.limits.PartBytes); part.UncompressedSize64 > uint64(limit) {
 		return nil, tooLarge(fmt.Sprintf("its part %q unpacks to", name), byteCount(limit), remedyTrim)
 	}
-	if w.unpackedWith(part, name) > uint64(w.limits.TotalBytes) {
+	if !w.opened[name] {
+		w.opened[name] = true
+		w.unpacked += part.UncompressedSize64
+	}
+	if w.unpacked > uint64(w.limits.TotalBytes) {
 		return nil, tooLarge("it unpacks to", byteCount(w.limits.TotalBytes), remedyTrim)
 	}
 	content, err := part.Open()
@@ -164,17 +167,6 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 		io.Reader
 		io.Closer
 	}{decoded, content}, nil
-}
-
-// unpackedWith returns the unpacked size of all opened parts, including this one.
-func (w *workbook) unpackedWith(part *zip.File, name string) uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.opened[name] {
-		w.opened[name] = true
-		w.unpacked += part.UncompressedSize64
-	}
-	return w.unpacked
 }
 
 // partError returns the error for a damaged part. It returns a FormatError unchanged.
@@ -247,9 +239,6 @@ func (w *workbook) walk(name string, visit func(element)) error {
 	s.tokenBytes = smallTagBytes
 	for {
 		t, err := s.next()
-		if err == nil && t == tokenStart && !fewAttributes(s.attributes) {
-			err = errXMLTag
-		}
 		switch {
 		case err != nil:
 			return partError(name, err)
@@ -257,23 +246,6 @@ func (w *workbook) walk(name string, visit func(element)) error {
 			return nil
 		case t == tokenStart:
 			visit(element{name: s.name, parent: s.parent(), attributes: s.attributes})
-		}
-	}
-}
-
-// fewAttributes reports whether a tag has at most as many attributes as a spreadsheet program
-// writes.
-func fewAttributes(attributes []byte) bool {
-	if bytes.Count(attributes, []byte("=")) <= maxAttributes {
-		return true
-	}
-	for n := 0; ; n++ {
-		var name []byte
-		if name, _, attributes = nextAttribute(attributes); len(name) == 0 {
-			return true
-		}
-		if n == maxAttributes {
-			return false
 		}
 	}
 }

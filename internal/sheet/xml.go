@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -15,7 +17,6 @@ var (
 	errXMLEntity    = errors.New("the XML refers to an unknown entity")
 	errXMLDepth     = errors.New("the XML is nested too deeply")
 	errXMLToken     = errors.New("the XML has a tag that is too long")
-	errXMLTag       = errors.New("the XML has a tag with too many attributes")
 )
 
 // token is the kind of the scanner's current token.
@@ -163,22 +164,16 @@ func (s *scanner) more() bool {
 		}
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
-	for range 100 {
-		n, err := s.r.Read(s.buf[s.end:])
-		if s.allowance >= 0 {
-			if s.allowance -= int64(n); s.allowance < 0 {
-				s.readErr = s.allowanceErr
-				return false
-			}
-		}
-		s.end += n
-		s.readErr = err
-		if n > 0 || err != nil {
-			return n > 0
+	n, err := io.ReadAtLeast(s.r, s.buf[s.end:], 1)
+	if s.allowance >= 0 {
+		if s.allowance -= int64(n); s.allowance < 0 {
+			s.readErr = s.allowanceErr
+			return false
 		}
 	}
-	s.readErr = io.ErrNoProgress
-	return false
+	s.end += n
+	s.readErr = err
+	return n > 0
 }
 
 // broken returns the error of the reader, or else err.
@@ -428,36 +423,13 @@ func (s *scanner) appendText(dst []byte) ([]byte, error) {
 
 // characterReference parses "#65" or "#x41".
 func characterReference(reference []byte) (rune, bool) {
-	if len(reference) < 2 || reference[0] != '#' {
-		return 0, false
+	digits, ok := strings.CutPrefix(string(reference), "#")
+	base := 10
+	if hex := strings.TrimLeft(digits, "xX"); len(hex) == len(digits)-1 {
+		digits, base = hex, 16
 	}
-	digits, base := reference[1:], rune(10)
-	if digits[0] == 'x' || digits[0] == 'X' {
-		digits, base = digits[1:], 16
-	}
-	var r rune
-	for _, c := range digits {
-		d, ok := hexDigit(c)
-		if !ok || d >= base {
-			return 0, false
-		}
-		if r = r*base + d; r > utf8.MaxRune {
-			return 0, false
-		}
-	}
-	return r, len(digits) > 0
-}
-
-func hexDigit(c byte) (rune, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return rune(c - '0'), true
-	case c >= 'a' && c <= 'f':
-		return rune(c-'a') + 10, true
-	case c >= 'A' && c <= 'F':
-		return rune(c-'A') + 10, true
-	}
-	return 0, false
+	r, err := strconv.ParseUint(digits, base, 31)
+	return rune(r), ok && err == nil && r <= utf8.MaxRune
 }
 
 // unescape resolves the escapes for characters that XML cannot contain: _x000D_ is a carriage
@@ -485,13 +457,6 @@ func escape(text []byte) (rune, bool) {
 	if len(text) < 7 || text[0] != '_' || text[1] != 'x' || text[6] != '_' {
 		return 0, false
 	}
-	var r rune
-	for _, c := range text[2:6] {
-		d, ok := hexDigit(c)
-		if !ok {
-			return 0, false
-		}
-		r = r<<4 | d
-	}
-	return r, true
+	r, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(r), err == nil
 }
