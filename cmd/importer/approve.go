@@ -104,7 +104,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 		return err
 	}
 	t.print("Batch %s was approved by %s.", b.ID, currentUser())
-	return sayWhoPlaces(ctx, t, l.Ledger, b, "")
+	return sayWhoPlaces(ctx, t, l.Ledger, b.ID)
 }
 
 // howToApprove explains where a batch can be approved. Under a policy that covers commands, this is
@@ -190,10 +190,9 @@ func printProposal(ctx context.Context, t *terminal, l *ledger.Ledger,
 	return sayWarnings(ctx, t, l, b)
 }
 
-// sayWhoPlaces explains why a submitted batch waits, or that its orders are being placed. file is
-// the spreadsheet of importer run. It is empty for other commands.
-func sayWhoPlaces(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch, file string) error {
-	facts, err := sayHolds(ctx, t, l, b.ID)
+// sayWhoPlaces explains why a submitted batch waits, or that its orders are being placed.
+func sayWhoPlaces(ctx context.Context, t *terminal, l *ledger.Ledger, batch string) error {
+	facts, err := sayHolds(ctx, t, l, batch)
 	if err != nil || facts.Batch.Approval.State == ledger.ApprovalNeeded {
 		return err
 	}
@@ -201,17 +200,13 @@ func sayWhoPlaces(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.B
 	placed := slices.ContainsFunc(facts.Processes,
 		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
 	held := slices.ContainsFunc(facts.Holds(), func(h jobs.Hold) bool { return h.Reason != jobs.HeldForWorker })
-	instead := ""
-	if file != "" {
-		instead = ", or order from here: importer run " + file
-	}
 	switch {
 	// A worker sends nothing before the restore is resolved.
 	case facts.Halted.Reason == filing.HaltRestored:
 	case !placed:
-		t.say("%s. Start one with: worker%s", t.yellow("No worker is running, so nothing is sent yet"), instead)
+		t.say("%s. Start one with: worker", t.yellow("No worker is running, so nothing is sent yet"))
 	case !held:
-		t.say("The workers are placing the orders. To follow them: importer status %s --watch", b.ID)
+		t.say("The workers are placing the orders. To follow them: importer status %s --watch", batch)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,19 +23,14 @@ not in it: keep a copy of sealing.key or FILING_SEAL_KEY in another place.`,
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return withLedgerAsIs(c.Context(), g, func(l openLedger) error {
-				return runBackup(c.Context(), g.terminal, l.Ledger, args[0])
+				written, err := backup.Write(c.Context(), l.Ledger, args[0])
+				if err == nil {
+					g.terminal.print("Backup written and verified: %s (%s).", args[0], copyText(written))
+				}
+				return err
 			})
 		},
 	}
-}
-
-func runBackup(ctx context.Context, t *terminal, l *ledger.Ledger, file string) error {
-	written, err := backup.Write(ctx, l, file)
-	if err != nil {
-		return err
-	}
-	t.print("Backup written and verified: %s (%s).", file, copyText(written))
-	return nil
 }
 
 // copyText describes the content of a copy of a ledger.

@@ -85,7 +85,7 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 			s, err := report.Summarize(t.Context(), l, "b")
 			must(t, err)
 			must(t, printStatus(t.Context(), terminal, l, b, s))
-			must(t, sayWhoPlaces(t.Context(), terminal, l, b, ""))
+			must(t, sayWhoPlaces(t.Context(), terminal, l, "b"))
 			if !strings.Contains(out.String(), c.want) || !strings.Contains(said.String(), c.want) {
 				t.Errorf("status:\n%s\nsubmit:\n%s\nwant %s", out.String(), said.String(), c.want)
 			}

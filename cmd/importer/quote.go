@@ -12,11 +12,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// The most lines of each part of a quote: the kinds of filings, the names under a note, the rows
-// whose company differs from its record, and the warnings. The results name all.
+// The most lines of each part of a quote: the kinds of filings, the rows whose company differs from its
+// record, and the warnings. The results name all.
 const (
 	shownKinds    = 25
-	shownNames    = 10
 	shownFindings = 10
 	shownWarnings = 10
 )
@@ -77,13 +76,7 @@ func sayQuote(t *terminal, q pricing.BatchQuote) {
 		t.say("  %s", begins)
 	}
 	for _, note := range q.Notes() {
-		t.say("  %s", t.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.About)))
-		for _, name := range note.Names[:min(len(note.Names), shownNames)] {
-			t.say("    %s", name)
-		}
-		if more := note.Count - shownNames; more > 0 {
-			t.say("    … and %d more", more)
-		}
+		t.say("  %s", t.yellow(note.Text()))
 	}
 }
 

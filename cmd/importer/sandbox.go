@@ -2,18 +2,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -180,7 +180,7 @@ func actionBody(pairs []string) (map[string]any, error) {
 
 // askSandbox sends a control to a sandbox and returns its answer. The address can end in /v1, like
 // the address of its API.
-func askSandbox(ctx context.Context, at, name string, body map[string]any) (json.RawMessage, error) {
+func askSandbox(ctx context.Context, at, name string, body map[string]any) ([]byte, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return nil, usage("the keys cannot be sent: %w", err)
@@ -192,26 +192,17 @@ func askSandbox(ctx context.Context, at, name string, body map[string]any) (json
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	if errors.Is(err, syscall.ECONNREFUSED) || os.IsTimeout(err) {
-		return nil, fmt.Errorf(
-			"no sandbox answers at %s: start one with importer sandbox, or give its address with --at", at)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the sandbox: %w", err)
+		return nil, fmt.Errorf("no sandbox answers at %s: start one with importer sandbox, or give its address with "+
+			"--at (%w)", at, err)
 	}
 	defer res.Body.Close()
-	var raw json.RawMessage
-	if err := json.NewDecoder(res.Body).Decode(&raw); err != nil {
-		return nil, fmt.Errorf("the server at %s is not a sandbox: %s", at, res.Status)
-	}
-	if res.StatusCode != http.StatusOK {
-		var answer struct{ Message string }
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		var refused struct{ Message string }
 		// The status is shown if the answer has no message.
-		_ = json.Unmarshal(raw, &answer)
-		if answer.Message == "" {
-			answer.Message = res.Status
-		}
-		return nil, fmt.Errorf("the sandbox refused the request: %s", answer.Message)
+		_ = json.Unmarshal(answer, &refused)
+		err = fmt.Errorf("the sandbox refused the request: %s", cmp.Or(refused.Message, res.Status))
 	}
-	return raw, nil
+	return bytes.TrimSpace(answer), err
 }

@@ -267,15 +267,8 @@ func runScheduleAdd(ctx context.Context, o scheduleAddOptions, t *terminal, l op
 		return err
 	}
 	t.say("%s", text)
-	if next := added.Next; next != nil && next.Invalid.Count > 0 {
-		t.say("%s", t.red(fmt.Sprintf("On %s it files %d. %s cannot be filed:", next.Date, next.Filings,
-			count(next.Invalid.Count, "row"))))
-		for _, why := range next.Why {
-			t.say("  %s: %s", count(why.Rows, "row"), why.Text)
-			for _, name := range why.Names {
-				t.say("    %s", name)
-			}
-		}
+	if added.Next != nil && added.Next.Problem() != "" {
+		t.say("%s", t.red(added.Next.Problem()))
 	}
 	secrets, err := l.env.WebhookSecrets()
 	if err != nil {
@@ -492,9 +485,5 @@ func runScheduleRunNow(ctx context.Context, o scheduleRunNowOptions, t *terminal
 	if f.Batch == "" {
 		return nil
 	}
-	b, err := l.Batch(ctx, f.Batch)
-	if err != nil {
-		return err
-	}
-	return sayWhoPlaces(ctx, t, l.Ledger, b, "")
+	return sayWhoPlaces(ctx, t, l.Ledger, f.Batch)
 }

@@ -82,5 +82,5 @@ func (r *filingRun) printSubmitted(ctx context.Context) error {
 	if s.Left() == 0 {
 		return nil
 	}
-	return sayWhoPlaces(ctx, r.terminal, r.ledger, b, r.path)
+	return sayWhoPlaces(ctx, r.terminal, r.ledger, b.ID)
 }
