@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -232,22 +231,25 @@ func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *g
 				// The options have changed since the draft was read.
 				return nil, "", ledger.ErrStale
 			}
+			// The transaction may run again.
+			e.restore()
 			if err := d.applyEdits(u); err != nil {
 				return nil, "", err
 			}
 			edits, err := e.make(u, now)
 			return edits, e.change.Label, err
 		})
+	if err != nil {
+		e.restore()
+	}
 	switch {
 	case errors.Is(err, errUnchanged):
-		e.restore()
 		return nil
 	case errors.Is(err, audit.ErrDone):
 		// The request arrived twice. It counts once.
-		e.reset()
+		e.gridResult = gridResult{}
 		return nil
 	case err != nil:
-		e.restore()
 		return err
 	}
 	d.version = after.Version
@@ -262,30 +264,32 @@ type gridEditor struct {
 	by      string
 	// errors counts the rows of the sheet that had errors before the change.
 	errors int
+	// revert returns the draft to its state before the change. It is nil if the draft is in that
+	// state.
+	revert func()
 
+	gridResult
 	// kept are the corrections of the upload. The change modifies them in place.
-	kept      corrections
+	kept corrections
+	// of maps the place of each edit to its index.
+	of map[importer.Edit]int
+	// size and was are the bytes of the edits, now and before the change.
+	size, was int
+}
+
+// gridResult is what a request changed.
+type gridResult struct {
 	change    gridChange
 	conflicts []gridConflict
 	sample    []gridSample
-	// of maps the place of each edit to its index.
-	of map[importer.Edit]int
-	// before and excluded are the edits and exclusions of the draft before the change.
-	before   []importer.Edit
-	excluded importer.Exclusions
-	// size and was are the bytes of the edits, now and before the change.
-	size, was  int
-	restorable bool
 }
 
 // make applies the change to the corrections of an upload and to the draft. It returns the encoded
 // corrections, or errUnchanged.
 func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err error) {
-	e.reset()
-	if e.kept, err = correctionsOf(u); err != nil {
+	if err := e.begin(u); err != nil {
 		return nil, err
 	}
-	e.begin()
 	if e.request.Undo != nil {
 		err = e.undo(*e.request.Undo)
 	} else {
@@ -324,43 +328,41 @@ func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 	}
 }
 
-// reset drops a change that was not saved.
-func (e *gridEditor) reset() {
-	e.restore()
-	*e = gridEditor{request: e.request, draft: e.draft, by: e.by, errors: e.errors}
-}
-
-func (e *gridEditor) begin() {
-	e.before, e.excluded, e.restorable = e.draft.Edits(), e.draft.Excluded(), false
-	e.kept.Edits = slices.Clone(e.kept.Edits)
+// begin reads the corrections of an upload and drops an earlier result.
+func (e *gridEditor) begin(u ledger.Upload) (err error) {
+	if e.kept, err = correctionsOf(u); err != nil {
+		return err
+	}
+	e.gridResult, e.size = gridResult{}, 0
 	e.of = make(map[importer.Edit]int, len(e.kept.Edits))
 	for i := range e.kept.Edits {
 		e.of[placeOf(e.kept.Edits[i])] = i
 		e.size += perEdit + len(e.kept.Edits[i].Text)
 	}
 	e.was = e.size
-	e.kept.Excluded = maps.Clone(e.kept.Excluded)
 	if e.kept.Excluded == nil {
 		e.kept.Excluded = make(importer.Exclusions)
 	}
+	return nil
 }
 
 // check applies the corrections to the draft, which validates them.
 func (e *gridEditor) check() error {
 	e.kept.Edits = slices.DeleteFunc(e.kept.Edits, func(edit importer.Edit) bool { return edit.Row == 0 })
+	before, excluded := e.draft.Edits(), e.draft.Excluded()
 	if err := e.draft.Set(e.kept.Edits, e.kept.Excluded); err != nil {
 		return err
 	}
-	e.restorable = true
+	// It cannot fail, because the draft had these edits before.
+	e.revert = func() { _ = e.draft.Set(before, excluded) }
 	return nil
 }
 
 // restore reverts the draft to its state before the change.
 func (e *gridEditor) restore() {
-	if e.restorable {
-		// It cannot fail, because the draft had these edits before.
-		_ = e.draft.Set(e.before, e.excluded)
-		e.restorable = false
+	if e.revert != nil {
+		e.revert()
+		e.revert = nil
 	}
 }
 
@@ -576,7 +578,8 @@ func (e *gridEditor) record(now time.Time) {
 	e.kept.Last++
 	e.change.Number, e.change.By, e.change.At = e.kept.Last, e.by, now
 	e.change.Label = filing.HideSSNs(e.label())
-	all := append(slices.Clone(e.kept.Changes), e.change)
+	e.kept.Changes = append(e.kept.Changes, e.change)
+	all := e.kept.Changes
 	cells, size := 0, 0
 	keep := len(all)
 	for keep > 0 && len(all)-keep < maxChanges {
@@ -654,7 +657,6 @@ func (e *gridEditor) undo(number int) error {
 	if at < 0 {
 		return errNothingToUndo
 	}
-	e.kept.Changes = slices.Clone(e.kept.Changes)
 	c := &e.kept.Changes[at]
 	for _, cell := range c.Cells {
 		if !sameText(e.edited(cell.Edit), cell.After) {
