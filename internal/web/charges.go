@@ -66,7 +66,7 @@ func (h *chargeHandler) loadCharges(v *request) (*chargesPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &chargesPage{Month: v.query("month"), Client: v.search("client"), zone: zone}
+	p := &chargesPage{Month: v.query("month"), Client: shortened(v.query("client"), maxSearch), zone: zone}
 	if p.Months, err = h.ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (h *providerHandler) linkProvider(v *request) error {
 	case v.session.Account.ManagedBy != "":
 		return errManaged
 	}
-	at, err := h.begun(v, providerFlow{To: "/security", Link: v.session.Account.ID})
+	at, err := h.begun(v, providerFlow{Link: v.session.Account.ID})
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,8 @@ func (h *providerHandler) link(v *request, flow providerFlow, person ledger.Arri
 	}
 	err := h.accounts.LinkIdentity(v.withAudit("provider-link", v.who(), h.provider.Host()), flow.Link, person,
 		v.secret)
-	if err != nil {
-		return err
-	}
-	err = h.notifyOwner(v, "a company account was linked to")
-	return v.done(err, flow.To, "Your company account is linked. You can now sign in with it.")
+	return h.changed(v, err, "a company account was linked to",
+		"Your company account is linked. You can now sign in with it.")
 }
 
 func (h *providerHandler) unlinkProvider(v *request) error {
@@ -193,11 +190,7 @@ func (h *providerHandler) unlinkProvider(v *request) error {
 	a := v.session.Account
 	err := h.accounts.UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID,
 		v.form("issuer"), v.form("subject"), v.secret)
-	if err != nil {
-		return err
-	}
-	err = h.notifyOwner(v, "a company account was unlinked from")
-	return v.done(err, "/security", "The company account is unlinked.")
+	return h.changed(v, err, "a company account was unlinked from", "The company account is unlinked.")
 }
 
 // signOut shows a page that also ends the provider's session. It returns false if that is not

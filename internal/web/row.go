@@ -311,7 +311,7 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	list := &rowList{
 		Base:    "/batches/" + b.ID,
 		Show:    v.query("show"),
-		Search:  v.search("q"),
+		Search:  shortened(v.query("q"), maxSearch),
 		Columns: b.Columns,
 	}
 	at := slices.IndexFunc(shows, func(one rowShow) bool { return one.name == list.Show })

@@ -121,22 +121,17 @@ func (h *securityHandler) addPasskey(v *request) error {
 		Data:       key.Data,
 	}
 	err = h.accounts.AddPasskey(v.withAudit("passkey-add", v.who(), added.Name), added, v.secret)
-	if err == nil {
-		err = h.notifyOwner(v, "a passkey was added to")
-	}
-	return v.done(err, "/security", "The passkey is added. Your other sessions have ended. Next time, sign in with it.")
+	return h.changed(v, err, "a passkey was added to",
+		"The passkey is added. Your other sessions have ended. Next time, sign in with it.")
 }
 
 func (h *securityHandler) removePasskey(v *request) error {
 	if !h.fresh(v) {
 		return errNotFresh
 	}
-	if err := h.accounts.RemovePasskey(v.withAudit("passkey-remove", v.who(), ""), v.session.Account.ID,
-		v.r.PathValue("passkey"), v.secret); err != nil {
-		return err
-	}
-	err := h.notifyOwner(v, "a passkey was removed from")
-	return v.done(err, "/security", "The passkey is removed. Your other sessions have ended.")
+	err := h.accounts.RemovePasskey(v.withAudit("passkey-remove", v.who(), ""), v.session.Account.ID,
+		v.r.PathValue("passkey"), v.secret)
+	return h.changed(v, err, "a passkey was removed from", "The passkey is removed. Your other sessions have ended.")
 }
 
 var (

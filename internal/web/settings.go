@@ -165,20 +165,17 @@ func (h *settingsHandler) tryNotices(v *request) error {
 	if err != nil {
 		return badRequest("%s", err)
 	}
-	bad := 0
-	text := ""
+	var failed []string
 	for _, t := range targets {
 		if t.Err != nil {
-			bad++
-			text += " " + t.Name + ": " + t.Err.Error() + "."
+			failed = append(failed, t.Name+": "+t.Err.Error()+".")
 		}
 	}
-	if bad > 0 {
-		v.flash("bad", "%d of %s did not get the test notification.%s", bad, count(len(targets), "recipient"), text)
-	} else {
-		v.flash("ok", "%s got the test notification.", count(len(targets), "recipient"))
+	if len(failed) > 0 {
+		return v.leadTo("/settings", "bad", "%d of %s did not get the test notification. %s", len(failed),
+			count(len(targets), "recipient"), strings.Join(failed, " "))
 	}
-	return v.redirect("/settings")
+	return v.done(nil, "/settings", "%s got the test notification.", count(len(targets), "recipient"))
 }
 
 func (h *settingsHandler) deleteMapping(v *request) error {

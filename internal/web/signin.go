@@ -62,8 +62,12 @@ func (a *authenticator) fresh(v *request) bool {
 	return a.now().Sub(v.session.CreatedAt) < freshLife
 }
 
-// notifyOwner notifies the owner of an account and the firm that the ways to sign in have changed.
-func (a *authenticator) notifyOwner(v *request, what string) error {
+// changed leads to the security page after a change of the ways to sign in, or returns the error of
+// the change. It notifies the owner of the account and the firm.
+func (a *authenticator) changed(v *request, err error, what, said string) error {
+	if err != nil {
+		return err
+	}
 	n := ledger.Notification{
 		Kind:    ledger.NotifyAccess,
 		Subject: "sign-in of " + v.who() + " changed",
@@ -73,8 +77,8 @@ func (a *authenticator) notifyOwner(v *request, what string) error {
 	if to := v.session.Account.Email; to != "" {
 		n.Recipients = []string{to}
 	}
-	_, err := a.notifications.Add(v.ctx(), n)
-	return err
+	_, err = a.notifications.Add(v.ctx(), n)
+	return v.done(err, "/security", "%s", said)
 }
 
 // beginFlow stores the sealed state of a flow in a cookie.
