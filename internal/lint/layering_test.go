@@ -1,6 +1,4 @@
-// Package bulkfiling_test compares the imports with their table, and the documents
-// with the code.
-package bulkfiling_test
+package lint
 
 import (
 	"encoding/json"
@@ -37,6 +35,7 @@ var imports = map[string]string{
 	"internal/money":             ``,
 	"internal/filing":            `money`,
 	"internal/sheet":             ``,
+	"internal/lint":              ``,
 	"internal/nettest":           ``,
 	"internal/sheettest":         ``,
 	"internal/filingapi":         `filing network`,
@@ -70,6 +69,18 @@ var imports = map[string]string{
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,
 }
 
+// TestMain runs the tests in the module's root.
+func TestMain(m *testing.M) {
+	file, err := exec.Command("go", "env", "GOMOD").Output()
+	if err == nil {
+		err = os.Chdir(filepath.Dir(strings.TrimSpace(string(file))))
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 func TestLayering(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
@@ -86,7 +97,7 @@ func TestLayering(t *testing.T) {
 		}
 		name := strings.TrimPrefix(p.ImportPath, module)
 		if p.ImportPath == strings.TrimSuffix(module, "/") {
-			continue // this file's own package
+			continue // doc.go of the root
 		}
 		allowed, listed := imports[name]
 		if !listed {
@@ -104,6 +115,27 @@ func TestLayering(t *testing.T) {
 	}
 	if seen != len(imports) {
 		t.Errorf("%d of %d listed packages exist", seen, len(imports))
+	}
+}
+
+// TestPackageDocumentation checks that doc.go describes every package and names files that exist.
+func TestPackageDocumentation(t *testing.T) {
+	_, doc, _ := strings.Cut(read(t, "doc.go"), "# Packages")
+	packages, order, _ := strings.Cut(doc, "# Reading order")
+	for path := range imports {
+		name := strings.TrimPrefix(path, "internal/")
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(packages) {
+			t.Errorf("doc.go does not describe %s", path)
+		}
+	}
+	files := regexp.MustCompile(`\w+/\w+\.go`).FindAllString(order, -1)
+	if len(files) < 10 {
+		t.Errorf("doc.go names %d files, want the way of a row", len(files))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join("internal", file)); err != nil {
+			t.Errorf("doc.go: %v", err)
+		}
 	}
 }
 
@@ -142,7 +174,8 @@ func TestDocumentsSayWhatTheCodeDoes(t *testing.T) {
 		switch {
 		case part == want:
 		case !*update:
-			t.Errorf("%s: the part %s differs from the code: run go test . -update", g.file, g.name)
+			t.Errorf("%s: the part %s differs from the code: run go test ./internal/lint -run TestDocuments -update",
+				g.file, g.name)
 		default:
 			if err := os.WriteFile(g.file, []byte(before+begin+want+end+after), 0o644); err != nil {
 				t.Fatal(err)

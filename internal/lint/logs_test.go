@@ -1,4 +1,4 @@
-package bulkfiling_test
+package lint
 
 import (
 	"go/ast"
