@@ -32,15 +32,11 @@ People sign in with a one-time link, a passkey that they add on the page, or the
 company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
 		"  importer accounts add ana@example.com --role operator --url https://filings.example.com\n  importer "+
 			"accounts link ana@example.com --for 30m",
-		newAccountsAddCommand(g), newAccountsListCommand(g), newAccountsLinkCommand(g), newAccountsRolesCommand(g),
+		newAccountsAddCommand(g), newAccountsLinkCommand(g), newAccountsRolesCommand(g),
+		newListCommand(g, "accounts list", "List the accounts", "No accounts yet", "account", runAccountsList),
 		newAccountsStateCommand(g, "disable", "Disable an account and sign it out everywhere",
 			"disabled and signed out. Its sign-in links no longer work.", true),
 		newAccountsStateCommand(g, "enable", "Enable a disabled account", "enabled.", false))
-}
-
-func newAccountsListCommand(g *global) *cobra.Command {
-	return newListCommand(g, "accounts list", "List the accounts", "No accounts yet", "account",
-		runAccountsList)
 }
 
 func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {

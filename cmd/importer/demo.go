@@ -23,8 +23,6 @@ import (
 const (
 	demoOpening = 9_000_00
 	demoTopUp   = 15_000_00
-	demoKey     = "sk_test_demo"
-	demoSecret  = "whsec_demo"
 )
 
 func newDemoCommand(g *global) *cobra.Command {
@@ -65,9 +63,9 @@ func runDemo(ctx context.Context, g *global, dir string) error {
 
 	t := g.terminal
 	env := map[string]string{
-		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
+		"FILING_BASE_URL": address, "FILING_API_KEY": "sk_test_demo",
 		// The secret avoids the warning about events, which the demo does not use.
-		"FILING_WEBHOOK_SECRET": demoSecret,
+		"FILING_WEBHOOK_SECRET": "whsec_demo",
 		"FILING_DATA_DIR":       filepath.Join(dir, ".bulkfiling-demo"), "WORKER_CONCURRENCY": "8",
 		"NO_COLOR": g.getenv("NO_COLOR"), "TERM": g.getenv("TERM"),
 	}

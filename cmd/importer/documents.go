@@ -53,7 +53,7 @@ func runDocuments(ctx context.Context, g *global, l openLedger, b ledger.Batch, 
 
 // saveDocuments saves the missing documents. It ends with 3 if some could not be fetched. The same
 // command retries them.
-func saveDocuments(ctx context.Context, g *global, l openLedger, items []documents.Item, dir string) (err error) {
+func saveDocuments(ctx context.Context, g *global, l openLedger, items []documents.Item, dir string) error {
 	client, err := l.env.Client()
 	if err != nil {
 		return err
@@ -66,13 +66,8 @@ func saveDocuments(ctx context.Context, g *global, l openLedger, items []documen
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closing := folder.Close(); closing != nil {
-			err = closing
-		}
-	}()
 	var fresh, there, failed int
-	err = folder.Save(ctx, items, func(o documents.Outcome) {
+	err = cmp.Or(folder.Save(ctx, items, func(o documents.Outcome) {
 		switch {
 		case o.Err != nil:
 			failed++
@@ -82,7 +77,7 @@ func saveDocuments(ctx context.Context, g *global, l openLedger, items []documen
 		default:
 			there++
 		}
-	})
+	}), folder.Close())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -150,4 +151,46 @@ You can run any command again safely. It resumes where it stopped.`,
 	}
 	addHelp(root)
 	return root
+}
+
+// exitMeanings are the exit codes, in the order of a help text.
+var exitMeanings = []struct {
+	code    int
+	meaning string
+}{
+	{exitDone, "success; of a batch: every row is placed, exists, or was skipped"},
+	{exitFailed, "the command failed"},
+	{exitCorrect, "done, but some rows need correction"},
+	{exitStopped, "stopped or declined; rerun to resume"},
+	{exitUncertain, "some rows are uncertain; to resolve them: importer resolve"},
+	{exitInterrupted, "interrupted; everything is recorded"},
+}
+
+// addHelp adds the exit codes to the help of the root command, and the topic of the environment
+// variables.
+func addHelp(root *cobra.Command) {
+	var codes strings.Builder
+	for _, exit := range exitMeanings {
+		fmt.Fprintf(&codes, "  %-4d %s\n", exit.code, exit.meaning)
+	}
+	root.SetHelpTemplate(root.HelpTemplate() + "{{if not .HasParent}}\nExit status:\n" + codes.String() + "{{end}}")
+	root.AddCommand(&cobra.Command{
+		Use:   "environment",
+		Short: "Help about the environment variables",
+		Long: "Environment variables win over the settings file of importer setup.\n\n" +
+			config.Help(config.Variable{Name: "NO_COLOR", Meaning: "any value turns colors off"}),
+	})
+}
+
+func newVersionCommand(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, the commit, and the platform",
+		Example: "  importer version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			g.terminal.print("importer %s", metrics.ReadBuild())
+			return nil
+		},
+	}
 }

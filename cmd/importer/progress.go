@@ -19,11 +19,11 @@ const (
 	plainEvery = 10 * time.Second
 )
 
-// repeatLine prints a line repeatedly until stop is called. A live line is updated in place, and
-// stop clears it. Other lines are printed below each other. Empty lines are not printed.
-func (t *terminal) repeatLine(live bool, line func() string) (stop func()) {
+// repeatLine prints a line repeatedly until stop is called. At a terminal it is updated in place, and
+// stop clears it. Elsewhere the lines are printed below each other. Empty lines are not printed.
+func (t *terminal) repeatLine(line func() string) (stop func()) {
 	every, form, wipe := plainEvery, "%s\n", ""
-	if live {
+	if t.live {
 		every, form = liveEvery, "\r\x1b[K%s"
 	}
 	stopped := make(chan struct{})
@@ -40,7 +40,7 @@ func (t *terminal) repeatLine(live bool, line func() string) (stop func()) {
 			}
 			if text := line(); text != "" {
 				fmt.Fprintf(t.err, form, text)
-				if live {
+				if t.live {
 					wipe = "\r\x1b[K"
 				}
 			}
@@ -55,14 +55,9 @@ const phaseAfter = 2 * time.Second
 // phase shows the progress of a slow step at a terminal until end is called, because a person who
 // sees nothing begins to type. at sets the progress. The total is 0 if it is unknown.
 func (t *terminal) phase(what string) (at func(done, total int), end func()) {
-	if !isTerminal(t.err) {
+	if !t.live {
 		return func(int, int) {}, func() {}
 	}
-	return t.showPhase(what)
-}
-
-// showPhase is phase at a terminal.
-func (t *terminal) showPhase(what string) (at func(done, total int), end func()) {
 	began := time.Now()
 	var shown atomic.Pointer[string]
 	at = func(done, total int) {
@@ -72,7 +67,7 @@ func (t *terminal) showPhase(what string) (at func(done, total int), end func())
 		}
 		shown.Store(&text)
 	}
-	return at, t.repeatLine(true, func() string {
+	return at, t.repeatLine(func() string {
 		since := time.Since(began)
 		switch text := shown.Load(); {
 		case since < phaseAfter:
@@ -94,7 +89,7 @@ func watch(ctx context.Context, t *terminal, l *ledger.Ledger, batch string,
 	}
 	meter := report.NewMeter(start, time.Now())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	end := t.repeatLine(isTerminal(t.err), func() string {
+	end := t.repeatLine(func() string {
 		// The run itself reports problems of the ledger.
 		s, err := report.Summarize(ctx, l, batch)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lockedBuffer{}
-		at, end := (&terminal{err: out}).showPhase("Looking up companies")
+		at, end := (&terminal{err: out, live: true}).phase("Looking up companies")
 		shows := func(after time.Duration, want string) {
 			t.Helper()
 			time.Sleep(after)

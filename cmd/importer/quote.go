@@ -80,18 +80,6 @@ func sayQuote(t *terminal, q pricing.BatchQuote) {
 	}
 }
 
-// sayFunds prints the available balance, if one is recorded, and the missing funds.
-func sayFunds(t *terminal, q pricing.BatchQuote, balance ledger.Balance) {
-	if !balance.HasDeposit {
-		return
-	}
-	t.say("  available %s", balance.Available().Dollars())
-	if short := balance.Missing(q.Total.Amount); short > 0 {
-		t.say("  %s", t.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are sent as far as the "+
-			"balance allows; the rest wait."))
-	}
-}
-
 // sayEndpointWarning prints the warning that no endpoint receives the events of new orders, if any.
 func sayEndpointWarning(t *terminal, warning string) {
 	if warning != "" {

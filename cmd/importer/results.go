@@ -20,21 +20,17 @@ func newResultsCommand(g *global) *cobra.Command {
 			if output == "" {
 				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
-			return runResults(ctx, g.terminal, l.Ledger, b, output)
+			o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(ctx, l.Ledger)}
+			if err := o.check(); err != nil {
+				return err
+			}
+			s, err := writeResults(ctx, g.terminal, l.Ledger, b.ID, &o)
+			if err == nil {
+				g.terminal.say("%s: %s", output, report.BatchState(b, s.Counts))
+			}
+			return err
 		}),
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv")
 	return c
-}
-
-func runResults(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch, output string) error {
-	o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(ctx, l)}
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, err := writeResults(ctx, t, l, b.ID, &o)
-	if err == nil {
-		t.say("%s: %s", output, report.BatchState(b, s.Counts))
-	}
-	return err
 }

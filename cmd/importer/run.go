@@ -319,7 +319,14 @@ func (r *filingRun) placeRows(ctx context.Context) error {
 		return nil
 	}
 	if r.unrecognized != nil {
-		return r.recordUnrecognized(ctx)
+		if r.unrecognized.Reason == jobs.KeyRefused {
+			// Record it for the status of the batch.
+			ctx := context.WithoutCancel(ctx)
+			if err := r.ledger.Fleet().RecordKeyRefused(ctx, r.unrecognized.Halted.Note); err != nil {
+				return err
+			}
+		}
+		return r.unrecognized
 	}
 	// Load the prices before the approval, because no one should approve an order that cannot be
 	// sent.
@@ -344,18 +351,6 @@ func (r *filingRun) placeRows(ctx context.Context) error {
 		return err
 	}
 	return r.placeOrders(ctx, queue, quoter)
-}
-
-// recordUnrecognized records a rejected key for the status of the batch, and returns the reason why
-// the key has no recognized organization.
-func (r *filingRun) recordUnrecognized(ctx context.Context) error {
-	if r.unrecognized.Reason == jobs.KeyRefused {
-		ctx = context.WithoutCancel(ctx)
-		if err := r.ledger.Fleet().RecordKeyRefused(ctx, r.unrecognized.Halted.Note); err != nil {
-			r.terminal.say("The rejected API key could not be recorded: %v", err)
-		}
-	}
-	return r.unrecognized
 }
 
 // withAudit is withAudit for a change of the batch.
@@ -464,7 +459,13 @@ func (r *filingRun) sayCost(ctx context.Context, q intake.Quote) (warnings strin
 		return "", err
 	}
 	sayQuote(r.terminal, q.BatchQuote)
-	sayFunds(r.terminal, q.BatchQuote, balance)
+	if balance.HasDeposit {
+		r.terminal.say("  available %s", balance.Available().Dollars())
+	}
+	if short := balance.Missing(q.Total.Amount); balance.HasDeposit && short > 0 {
+		r.terminal.say("  %s", r.terminal.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are sent "+
+			"as far as the balance allows; the rest wait."))
+	}
 	sayEndpointWarning(r.terminal, q.Endpoint)
 	return sayWarnings(ctx, r.terminal, r.ledger, r.batch)
 }

@@ -96,15 +96,11 @@ func (e *endedError) Error() string { return fmt.Sprintf("the run ended: %v", e.
 // requests of a run, so that a rejected key or an unavailable filing service is found before any
 // order. It returns an endedError for both.
 func (r *filingRun) askService(ctx context.Context, what string, ask func(context.Context) error) error {
-	hint := " for " + r.patience.limit.String()
-	if r.patience.forever {
-		hint = ""
-	}
 	err := r.patience.retry(ctx, func(err error) (string, bool) {
 		_, ofService := errors.AsType[*filingapi.Error](err)
 		passes := ofService && ctx.Err() == nil && !errors.Is(err, filingapi.ErrKeyRefused) &&
 			!errors.Is(err, filingapi.ErrNotFound) && !errors.Is(err, filingapi.ErrRefused)
-		return fmt.Sprintf("%s is not responding: %s. Retrying%s.", r.env.BaseURL, r.client.LastError(), hint), passes
+		return fmt.Sprintf("%s is not responding: %s. Retrying.", r.env.BaseURL, r.client.LastError()), passes
 	}, func() error { return ask(ctx) })
 	answered, ofService := errors.AsType[*filingapi.Error](err)
 	switch {

@@ -32,7 +32,9 @@ With --approve, each run waits for: importer approve`,
 		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,
-		newScheduleAddCommand(g), newScheduleListCommand(g), newScheduleShowCommand(g), newScheduleRunNowCommand(g),
+		newScheduleAddCommand(g), newScheduleShowCommand(g), newScheduleRunNowCommand(g),
+		newListCommand(g, "schedule list", "List the schedules with their next and last runs", "No schedules yet",
+			"schedule", runScheduleList),
 		newScheduleChangeCommand(g, "pause", "Pause a schedule", runSchedulePause),
 		newScheduleChangeCommand(g, "resume", "Resume a paused schedule; runs missed while paused are skipped",
 			runScheduleResume),
@@ -118,11 +120,6 @@ func runScheduleResume(ctx context.Context, l *ledger.Ledger, s ledger.Schedule)
 
 func runScheduleRemove(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
 	return "was removed. Its batches continue.", l.Schedules().Remove(ctx, s.Name)
-}
-
-func newScheduleListCommand(g *global) *cobra.Command {
-	return newListCommand(g, "schedule list", "List the schedules with their next and last runs", "No schedules yet",
-		"schedule", runScheduleList)
 }
 
 func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {

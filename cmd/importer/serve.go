@@ -77,7 +77,8 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 				return err
 			}
 			config.LimitMemory(log)
-			sheet.LimitReaders(readersAtOnce, readersWaiting)
+			// A reader needs up to 150 MB. Further requests wait, or are refused.
+			sheet.LimitReaders(2, 8)
 			if o.public != nil && !o.proxies.Any() {
 				log.Warn("all clients behind the proxy share one address in logs and sessions; set --trust-proxy")
 			}
@@ -119,13 +120,6 @@ func (o *serveOptions) parse() (err error) {
 	}
 	return nil
 }
-
-// The number of spreadsheets that the page reads at the same time, and of requests that wait for
-// that. Further requests are refused. A reader needs up to 150 MB.
-const (
-	readersAtOnce  = 2
-	readersWaiting = 8
-)
 
 // shutdownTimeout is the time that requests have to finish.
 const shutdownTimeout = 10 * time.Second

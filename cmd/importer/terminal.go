@@ -26,7 +26,9 @@ type terminal struct {
 	// out receives results.
 	out io.Writer
 	// err receives progress, questions, and errors.
-	err    io.Writer
+	err io.Writer
+	// live reports whether err is a terminal.
+	live   bool
 	colors bool
 
 	// lost is the first error of a write of results.
@@ -34,8 +36,9 @@ type terminal struct {
 }
 
 func newTerminal(in io.Reader, out, err io.Writer, getenv func(string) string) *terminal {
-	colors := isTerminal(err) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
-	return &terminal{in: in, out: out, err: err, colors: colors}
+	t := &terminal{in: in, out: out, err: err, live: isTerminal(err)}
+	t.colors = t.live && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return t
 }
 
 // isTerminal reports whether an input or output is a terminal.

@@ -23,7 +23,9 @@ signing secret, which the filing service shows once. The secrets are sealed in t
 ledger, where importer serve finds them. The filing service cannot
 list or delete endpoints, so this command lists the endpoints that it stored.`,
 		"  importer webhooks create --url https://filings.example.com"+webhook.Path+"\n  importer webhooks list",
-		newWebhooksCreateCommand(g), newWebhooksAddCommand(g), newWebhooksListCommand(g), newWebhooksRemoveCommand(g))
+		newWebhooksCreateCommand(g), newWebhooksAddCommand(g), newWebhooksRemoveCommand(g),
+		newListCommand(g, "webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
+			"endpoint", runWebhooksList))
 }
 
 // endpoints stores endpoints and their signing secrets.
@@ -186,11 +188,6 @@ func runWebhooksAdd(ctx context.Context, o webhooksAddOptions, t *terminal, stor
 	}
 	t.print("The signing secret of %s was stored.", e.ID)
 	return nil
-}
-
-func newWebhooksListCommand(g *global) *cobra.Command {
-	return newListCommand(g, "webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
-		"endpoint", runWebhooksList)
 }
 
 func runWebhooksList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
