@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -46,12 +47,12 @@ func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 	}
 	for i := range all {
 		// Encode [] in JSON, not null.
-		all[i].Roles = append([]ledger.Role{}, all[i].Roles...)
+		all[i].Roles = append([]account.Role{}, all[i].Roles...)
 	}
-	list[ledger.Account]{
+	list[account.Account]{
 		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
 		columns: "NAME\tROLES\tPASSKEY\tSIGNED IN\tSTATE",
-		cells: func(account ledger.Account) []any {
+		cells: func(account account.Account) []any {
 			signedIn, passkey, state := "never", "no", "enabled"
 			if !account.SignedInAt.IsZero() {
 				signedIn = localTime(account.SignedInAt)
@@ -69,7 +70,7 @@ func runAccountsList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 }
 
 // roleText lists roles for a person.
-func roleText(roles []ledger.Role) string {
+func roleText(roles []account.Role) string {
 	words := make([]string, len(roles))
 	for i, r := range roles {
 		words[i] = string(r)
@@ -78,13 +79,13 @@ func roleText(roles []ledger.Role) string {
 }
 
 // parseRoles parses the names of roles.
-func parseRoles(words []string) ([]ledger.Role, error) {
-	var roles []ledger.Role
+func parseRoles(words []string) ([]account.Role, error) {
+	var roles []account.Role
 	for _, w := range words {
-		if !slices.Contains(ledger.Roles, ledger.Role(w)) {
-			return nil, usage("%q is not a role: use one of %s", w, roleText(ledger.Roles))
+		if !slices.Contains(account.Roles, account.Role(w)) {
+			return nil, usage("%q is not a role: use one of %s", w, roleText(account.Roles))
 		}
-		roles = append(roles, ledger.Role(w))
+		roles = append(roles, account.Role(w))
 	}
 	return roles, nil
 }
@@ -124,7 +125,7 @@ whose account has an address get further links by email from the sign-in page.`,
 	return c
 }
 
-func runAccountsAdd(ctx context.Context, t *terminal, l *ledger.Ledger, name string, roles []ledger.Role,
+func runAccountsAdd(ctx context.Context, t *terminal, l *ledger.Ledger, name string, roles []account.Role,
 	page *url.URL) error {
 	account, err := l.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(name), "roles "+roleText(roles)),
 		name, roles)
@@ -142,7 +143,7 @@ func runAccountsAdd(ctx context.Context, t *terminal, l *ledger.Ledger, name str
 // onAccount turns a function of an account, the first argument, and the other arguments into a
 // command.
 func onAccount(g *global,
-	do func(context.Context, *ledger.Ledger, ledger.Account, []string) error) func(*cobra.Command, []string) error {
+	do func(context.Context, *ledger.Ledger, account.Account, []string) error) func(*cobra.Command, []string) error {
 	return onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
 		account, err := l.Accounts().Find(ctx, args[0])
 		if errors.Is(err, ledger.ErrNotFound) {
@@ -165,8 +166,8 @@ func newAccountsRolesCommand(g *global) *cobra.Command {
 account then sees only its own sessions. The change applies at once, also to people
 who are signed in.`,
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
-		Args:    takes(2, 1+len(ledger.Roles), "an account and its roles, or the word none"),
-		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
+		Args:    takes(2, 1+len(account.Roles), "an account and its roles, or the word none"),
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account account.Account, words []string) error {
 			if slices.Equal(words, []string{"none"}) {
 				words = nil
 			}
@@ -192,7 +193,7 @@ func newAccountsStateCommand(g *global, use, short, done string, disabled bool) 
 		Short:   short,
 		Example: "  importer accounts " + use + " leo",
 		Args:    oneAccount,
-		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account account.Account, _ []string) error {
 			audited := withAudit(ctx, "account-"+use, account.Name, "")
 			if err := l.Accounts().Change(audited, account.ID, account.Roles, disabled); err != nil {
 				return err
@@ -224,7 +225,7 @@ passkey or a company account.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
 		Args: oneAccount,
-		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+		RunE: onAccount(g, func(ctx context.Context, l *ledger.Ledger, account account.Account, _ []string) error {
 			if life <= 0 || life > maxLink {
 				return usage("--for must be more than 0 and at most %s", maxLink)
 			}
@@ -258,18 +259,18 @@ func pageAddress(g *global, asked string) (*url.URL, error) {
 
 // runAccountsLink creates a one-time sign-in link for an account and prints it. It cannot be shown
 // again.
-func runAccountsLink(ctx context.Context, t *terminal, l *ledger.Ledger, account ledger.Account, page *url.URL,
+func runAccountsLink(ctx context.Context, t *terminal, l *ledger.Ledger, of account.Account, page *url.URL,
 	life time.Duration) error {
-	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, "for "+life.String()),
-		account.ID, life)
-	if errors.Is(err, ledger.ErrSignInLink) {
-		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name,
-			account.Name)
+	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", of.Name, "for "+life.String()),
+		of.ID, life)
+	if errors.Is(err, account.ErrSignInLink) {
+		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", of.Name,
+			of.Name)
 	}
 	if err != nil {
 		return err
 	}
-	t.say("One-time sign-in link for %s, valid until %s:", account.Name, localTime(time.Now().Add(life)))
+	t.say("One-time sign-in link for %s, valid until %s:", of.Name, localTime(time.Now().Add(life)))
 	t.print("%s", strings.TrimSuffix(page.String(), "/")+linkPath(secret))
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
@@ -334,7 +335,7 @@ func greeting(ctx context.Context, scheme string, addr net.Addr,
 const firstLinkLife = 12 * time.Hour
 
 // ownerRoles are the roles of the person who starts the page on their computer.
-var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
+var ownerRoles = []account.Role{account.Preparer, account.Approver, account.Operator}
 
 // invite returns the text that explains how to sign in, and the address to open in the browser. A
 // page that only this machine can reach gets a one-time sign-in link for the user who starts it. The
@@ -368,7 +369,7 @@ func (p *page) invite(ctx context.Context, terminal bool) (text, address string,
 }
 
 // ownerLink returns the path of a one-time link for the owner of this computer.
-func ownerLink(ctx context.Context, l *ledger.Ledger, owner ledger.Account, by string,
+func ownerLink(ctx context.Context, l *ledger.Ledger, owner account.Account, by string,
 	life time.Duration) (string, error) {
 	audited := withAudit(ctx, "account-link", owner.Name, by+", for "+life.String())
 	secret, err := l.Accounts().MakeSignInLink(audited, owner.ID, life)
@@ -376,7 +377,7 @@ func ownerLink(ctx context.Context, l *ledger.Ledger, owner ledger.Account, by s
 }
 
 // findOwner finds the account of the user who starts the page, and adds it if it is missing.
-func findOwner(ctx context.Context, l *ledger.Ledger) (ledger.Account, error) {
+func findOwner(ctx context.Context, l *ledger.Ledger) (account.Account, error) {
 	account, err := l.Accounts().Find(ctx, currentUser())
 	if errors.Is(err, ledger.ErrNotFound) {
 		return l.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(currentUser()),

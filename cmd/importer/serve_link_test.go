@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -32,7 +34,7 @@ func TestInvite(t *testing.T) {
 	valid := func(address string) bool {
 		_, secret, _ := strings.Cut(address, "link=")
 		_, err := l.Accounts().FindSignInLink(context.Background(), secret)
-		if err != nil && !errors.Is(err, ledger.ErrSignInLink) {
+		if err != nil && !errors.Is(err, account.ErrSignInLink) {
 			t.Fatal(err)
 		}
 		return err == nil

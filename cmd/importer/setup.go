@@ -178,8 +178,10 @@ func enterService(ctx context.Context, o setupOptions, g *global, saved config.S
 	case keep && isTerminal(t.in):
 		s.Key, s.KeyFile = saved.Key, saved.KeyFile
 	default:
-		return s, errors.New("there is no API key: use --stdin or --key-file FILE, or set FILING_API_KEY. Nothing was " +
-			"saved")
+		return s, errors.New(
+			"there is no API key: use --stdin or --key-file FILE, or set FILING_API_KEY. Nothing was " +
+				"saved",
+		)
 	}
 	return s, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -113,7 +115,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer l.Close()
 	if _, err := l.Accounts().Find(ctx, "vera"); err != nil {
-		_, err := l.Accounts().Add(ctx, "vera", []ledger.Role{ledger.Approver})
+		_, err := l.Accounts().Add(ctx, "vera", []account.Role{account.Approver})
 		ts.Check(err)
 	}
 	batches, err := l.Batches(ctx)

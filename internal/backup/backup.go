@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/gofrs/flock"
@@ -239,8 +241,8 @@ func (d *Daily) deleteOld() error {
 
 // notify sends a notification that backups fail, or, if err is nil, that they succeed again.
 func (d *Daily) notify(ctx context.Context, err error) error {
-	n := ledger.Notification{
-		Kind:    ledger.NotifyBackup,
+	n := outbox.Notification{
+		Kind:    outbox.KindBackup,
 		Ends:    true,
 		Subject: "the backup of ledger " + d.Name + " works again",
 		Body:    "A backup was written to " + d.Dir + " and verified.",

@@ -44,8 +44,8 @@ const (
 	unassignedName = "default"
 )
 
-// account is a ledger of the data folder and its owner.
-type account struct {
+// filingAccount is a ledger of the data folder and its owner.
+type filingAccount struct {
 	// Mode is "test" or "live".
 	Mode          string                `json:"mode,omitempty"`
 	Organizations []ledger.Organization `json:"organizations,omitempty"`
@@ -60,18 +60,18 @@ type account struct {
 
 // unassigned reports whether the ledger can be assigned to any organization, because no order was
 // sent from it.
-func (a *account) unassigned() bool {
+func (a *filingAccount) unassigned() bool {
 	return len(a.Organizations) == 0 && len(a.Unnamed) == 0
 }
 
-func (a *account) belongsTo(mode string, o ledger.Organization) bool {
+func (a *filingAccount) belongsTo(mode string, o ledger.Organization) bool {
 	return a.Mode == mode && slices.ContainsFunc(a.Organizations, o.Same)
 }
 
-func (a *account) has(key string) bool { return slices.Contains(a.Keys, key) }
+func (a *filingAccount) has(key string) bool { return slices.Contains(a.Keys, key) }
 
 // owner describes the owner for display.
-func (a *account) owner() string {
+func (a *filingAccount) owner() string {
 	switch {
 	case len(a.Organizations) > 0:
 		return fmt.Sprintf("%s, %s", a.Organizations[0].Label(), a.Mode)
@@ -82,7 +82,7 @@ func (a *account) owner() string {
 }
 
 // reported describes the organization as the filing service reported it.
-func (a *account) reported() string {
+func (a *filingAccount) reported() string {
 	if len(a.Organizations) > 0 {
 		return a.Organizations[0].String()
 	}
@@ -98,7 +98,7 @@ func dataDirOn(goos string, getenv func(string) string) string {
 }
 
 // loadAccounts lists the ledgers of the data folder, the most recently used first.
-func (e *Environment) loadAccounts() ([]*account, error) {
+func (e *Environment) loadAccounts() ([]*filingAccount, error) {
 	if e.DataDir == "" {
 		return nil, errors.New("the user has no home folder: set FILING_DATA_DIR to a data folder")
 	}
@@ -106,10 +106,10 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for ledgers: %w", err)
 	}
-	var all []*account
+	var all []*filingAccount
 	for _, file := range files {
 		path := filepath.Join(e.DataDir, filepath.FromSlash(file))
-		a := &account{dir: filepath.Dir(path), name: filepath.Base(filepath.Dir(path))}
+		a := &filingAccount{dir: filepath.Dir(path), name: filepath.Base(filepath.Dir(path))}
 		owner := filepath.Join(a.dir, accountFile)
 		if base := filepath.Base(path); base != accountFile && (base != ledgerFile || exists(owner)) {
 			continue
@@ -123,7 +123,7 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 		}
 		all = append(all, a)
 	}
-	slices.SortStableFunc(all, func(a, b *account) int {
+	slices.SortStableFunc(all, func(a, b *filingAccount) int {
 		return cmp.Or(b.UsedAt.Compare(a.UsedAt), strings.Compare(a.name, b.name))
 	})
 	return all, nil
@@ -135,7 +135,7 @@ func exists(path string) bool {
 }
 
 // save writes account.json atomically.
-func (a *account) save() error {
+func (a *filingAccount) save() error {
 	content, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the owner of the ledger: %w", err)
@@ -185,7 +185,7 @@ type Chosen struct {
 }
 
 // choose sets the ledger in use and describes it.
-func (e *Environment) choose(a *account, all []*account, reason string) Chosen {
+func (e *Environment) choose(a *filingAccount, all []*filingAccount, reason string) Chosen {
 	e.chosen = a
 	return Chosen{
 		Name:    a.name,
@@ -306,7 +306,7 @@ func (e *Environment) ChooseLedger(ctx context.Context) (Chosen, error) {
 
 // chooseKnown chooses the ledger that Ledger names, or the ledger of the key. It returns false if
 // there is none.
-func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
+func (e *Environment) chooseKnown(all []*filingAccount) (Chosen, bool) {
 	a, reason := findByName(all, e.Ledger), ""
 	if e.Ledger == "" {
 		a, reason = e.findByKey(all), "used with this API key"
@@ -318,9 +318,9 @@ func (e *Environment) chooseKnown(all []*account) (Chosen, bool) {
 }
 
 // findByKey returns the ledger that was last used with the key, or nil.
-func (e *Environment) findByKey(all []*account) *account {
+func (e *Environment) findByKey(all []*filingAccount) *filingAccount {
 	key := e.keyHash()
-	i := slices.IndexFunc(all, func(a *account) bool { return key != "" && a.has(key) })
+	i := slices.IndexFunc(all, func(a *filingAccount) bool { return key != "" && a.has(key) })
 	if i < 0 {
 		return nil
 	}
@@ -328,22 +328,22 @@ func (e *Environment) findByKey(all []*account) *account {
 }
 
 // findByName returns a ledger by its name, or nil.
-func findByName(all []*account, name string) *account {
-	i := slices.IndexFunc(all, func(a *account) bool { return strings.EqualFold(a.name, name) })
+func findByName(all []*filingAccount, name string) *filingAccount {
+	i := slices.IndexFunc(all, func(a *filingAccount) bool { return strings.EqualFold(a.name, name) })
 	if i < 0 {
 		return nil
 	}
 	return all[i]
 }
 
-func (e *Environment) noSuchLedger(all []*account) error {
+func (e *Environment) noSuchLedger(all []*filingAccount) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%w: there is no ledger %q in %s", ErrNoLedger, e.Ledger, e.DataDir)
 	}
 	return fmt.Errorf("%w named %q in %s. Existing ledgers: %s", ErrNoLedger, e.Ledger, e.DataDir, listAccounts(all))
 }
 
-func listAccounts(all []*account) string {
+func listAccounts(all []*filingAccount) string {
 	var names []string
 	for _, a := range all {
 		names = append(names, fmt.Sprintf("%s (%s)", a.name, a.owner()))
@@ -361,12 +361,12 @@ func (e *Environment) checkDatabaseName() error {
 }
 
 // newAccount returns the account of a new ledger. save creates its folder.
-func (e *Environment) newAccount(name string) (*account, error) {
+func (e *Environment) newAccount(name string) (*filingAccount, error) {
 	if name == "" || name != slug(name) {
 		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use lowercase letters, digits, and dashes",
 			ErrUndecided, name)
 	}
-	return &account{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
+	return &filingAccount{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
 }
 
 // slug converts the name of an organization to a folder name.
@@ -441,7 +441,7 @@ func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Org
 }
 
 // assign records the organization and the key as owners of the ledger.
-func (a *account) assign(e *Environment, o ledger.Organization) {
+func (a *filingAccount) assign(e *Environment, o ledger.Organization) {
 	a.Mode, a.UsedAt = e.Mode(), time.Now().UTC()
 	add := func(list *[]string, hash string) {
 		if !slices.Contains(*list, hash) {
@@ -459,9 +459,9 @@ func (a *account) assign(e *Environment, o ledger.Organization) {
 
 // pick returns the ledger of the organization, or a new one. If a person has to choose, it returns
 // ErrUndecided with the choices.
-func (e *Environment) pick(all []*account, o ledger.Organization) (*account, error) {
+func (e *Environment) pick(all []*filingAccount, o ledger.Organization) (*filingAccount, error) {
 	mode, key := e.Mode(), e.keyHash()
-	var own, seen, unassigned *account
+	var own, seen, unassigned *filingAccount
 	for _, a := range all {
 		switch {
 		case own == nil && a.belongsTo(mode, o):
@@ -476,7 +476,7 @@ func (e *Environment) pick(all []*account, o ledger.Organization) (*account, err
 	if e.Ledger != "" {
 		return e.pickNamed(all, o, own)
 	}
-	undecided := func(format string, args ...any) (*account, error) {
+	undecided := func(format string, args ...any) (*filingAccount, error) {
 		return nil, fmt.Errorf("%w: "+format, append([]any{ErrUndecided}, args...)...)
 	}
 	switch {
@@ -510,7 +510,11 @@ func (e *Environment) pick(all []*account, o ledger.Organization) (*account, err
 }
 
 // pickNamed returns the ledger that --ledger names.
-func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *account) (*account, error) {
+func (e *Environment) pickNamed(
+	all []*filingAccount,
+	o ledger.Organization,
+	own *filingAccount,
+) (*filingAccount, error) {
 	a := findByName(all, e.Ledger)
 	switch {
 	case own != nil && a != own:
@@ -530,7 +534,7 @@ func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *acco
 }
 
 // freeName returns an unused name for a new ledger of the organization.
-func (e *Environment) freeName(all []*account, o ledger.Organization) string {
+func (e *Environment) freeName(all []*filingAccount, o ledger.Organization) string {
 	base := cmp.Or(slug(o.Name), slug(o.Subdomain), slug(o.Domain), "organization") + "-" + e.Mode()
 	name := base
 	for n := 2; findByName(all, name) != nil; n++ {

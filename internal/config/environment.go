@@ -111,7 +111,7 @@ type Environment struct {
 	Warn func(error)
 
 	// chosen is the ledger of the data folder, nil before the choice.
-	chosen *account
+	chosen *filingAccount
 	// organization is the one that the filing service reported, nil before the request.
 	organization *ledger.Organization
 	binding      *binding

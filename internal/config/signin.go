@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
@@ -46,8 +47,8 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	if s.secret, err = readSecret("OIDC_CLIENT_SECRET", value); err != nil {
 		return s, err
 	}
-	names := make([]string, len(ledger.Roles))
-	for i, r := range ledger.Roles {
+	names := make([]string, len(account.Roles))
+	for i, r := range account.Roles {
 		names[i] = string(r)
 	}
 	if s.Roles, err = signin.ParseGroupRoles(value("OIDC_ROLES"), names); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -135,7 +136,7 @@ func (f *scheduledFirm) last(name string, n int) ledger.Run {
 	return all[n-1]
 }
 
-func (f *scheduledFirm) notifications() []ledger.Notification {
+func (f *scheduledFirm) notifications() []outbox.Notification {
 	f.Helper()
 	all, err := f.Notifications().List(f.Context(), 10)
 	f.must(err)
@@ -222,7 +223,7 @@ func TestMissedScheduleRunsOnceAtTheStart(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	notices := f.notifications()
-	if len(notices) != 1 || notices[0].Kind != ledger.NotifySchedule ||
+	if len(notices) != 1 || notices[0].Kind != outbox.KindSchedule ||
 		!strings.Contains(notices[0].Body, "2 earlier runs missed") {
 		t.Errorf("%+v", notices)
 	}
@@ -424,11 +425,11 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 		again := f.last("de", 1)
 		batches, err := f.Batches(f.Context())
 		f.must(err)
-		var kinds []ledger.NotificationKind // the newest first; the second process adds none again
+		var kinds []outbox.Kind // the newest first; the second process adds none again
 		for _, n := range f.notifications() {
 			kinds = append(kinds, n.Kind)
 		}
-		want := []ledger.NotificationKind{ledger.NotifyApproved, ledger.NotifyApprovalNeeded}
+		want := []outbox.Kind{outbox.KindApproved, outbox.KindApprovalNeeded}
 		if len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven ||
 			!slices.Equal(kinds, want) || f.planOf(again).Filings != 3 {
 			t.Errorf("%+v %+v %v", again, batches, kinds)
@@ -502,7 +503,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 			t.Fatalf("%+v", b)
 		}
 		notices := f.notifications()
-		if len(notices) != 1 || notices[0].Kind != ledger.NotifyApprovalNeeded ||
+		if len(notices) != 1 || notices[0].Kind != outbox.KindApprovalNeeded ||
 			!strings.Contains(notices[0].Subject, "waiting for approval: the schedule de, 5 orders, ") ||
 			!strings.HasPrefix(notices[0].Body, "The schedule de submitted ") {
 			t.Errorf("%+v", notices)

@@ -8,16 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // account adds somebody who may do everything, unless the roles say otherwise.
-func (s *suite) account(l *ledger.Ledger, name string, roles ...ledger.Role) ledger.Account {
+func (s *suite) account(l *ledger.Ledger, name string, roles ...account.Role) account.Account {
 	s.Helper()
 	if roles == nil {
-		roles = ledger.Roles
+		roles = account.Roles
 	}
 	a, err := l.Accounts().Add(s.Context(), name, roles)
 	s.must(err)
@@ -34,8 +36,8 @@ func (s *suite) wantErr(err, want error) {
 
 func TestAccountsAreKnownByFoldedName(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
-		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) ||
+		ana := s.account(l, "  Ana  Müller ", account.Operator, account.Preparer, account.Operator)
+		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []account.Role{account.Preparer, account.Operator}) ||
 			ana.HasPasskey || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
 			s.Errorf("%+v", ana)
 		}
@@ -48,11 +50,11 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 		for _, name := range []string{"Ana Mu\u0308ller", "", " \t", "a\x00b", "ana\u200b", "\xff",
 			strings.Repeat("a", 101)} {
 			_, err := l.Accounts().Add(ctx, name, nil)
-			s.wantErr(err, ledger.ErrAccount)
+			s.wantErr(err, account.ErrAccount)
 		}
-		_, err := l.Accounts().Add(ctx, "bo", []ledger.Role{"king"})
-		s.wantErr(err, ledger.ErrAccount)
-		bo := s.account(l, "bo", []ledger.Role{}...)
+		_, err := l.Accounts().Add(ctx, "bo", []account.Role{"king"})
+		s.wantErr(err, account.ErrAccount)
+		bo := s.account(l, "bo", []account.Role{}...)
 		all, err := l.Accounts().List(ctx)
 		if err != nil || len(all) != 2 || all[0].ID != ana.ID || all[1].ID != bo.ID {
 			s.Errorf("%+v, %v", all, err)
@@ -60,23 +62,23 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 		_, err = l.Accounts().Find(ctx, "nobody")
 		s.wantErr(err, ledger.ErrNotFound)
 		s.wantErr(l.Accounts().Change(ctx, "nobody", nil, false), ledger.ErrNotFound)
-		s.wantErr(l.Accounts().Change(ctx, bo.ID, []ledger.Role{"king"}, false), ledger.ErrAccount)
+		s.wantErr(l.Accounts().Change(ctx, bo.ID, []account.Role{"king"}, false), account.ErrAccount)
 	})
 }
 
 // Somebody who can change accounts is always left.
 func TestLastOperatorStays(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		ana, bo := s.account(l, "ana"), s.account(l, "bo", ledger.Preparer)
-		s.wantErr(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
-		s.wantErr(l.Accounts().Change(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)
-		s.must(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Operator}, false))
-		s.must(l.Accounts().Change(ctx, bo.ID, ledger.Roles, true))
-		s.wantErr(l.Accounts().Change(ctx, ana.ID, nil, false), ledger.ErrLastOperator) // bo cannot sign in
-		s.must(l.Accounts().Change(ctx, bo.ID, ledger.Roles, false))
+		ana, bo := s.account(l, "ana"), s.account(l, "bo", account.Preparer)
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, []account.Role{account.Approver}, false), account.ErrLastOperator)
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, account.Roles, true), account.ErrLastOperator)
+		s.must(l.Accounts().Change(ctx, ana.ID, []account.Role{account.Operator}, false))
+		s.must(l.Accounts().Change(ctx, bo.ID, account.Roles, true))
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, nil, false), account.ErrLastOperator) // bo cannot sign in
+		s.must(l.Accounts().Change(ctx, bo.ID, account.Roles, false))
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
-		s.wantErr(l.Accounts().Change(ctx, bo.ID, nil, false), ledger.ErrLastOperator)
-		if a, err := l.Accounts().Find(ctx, ana.ID); err != nil || !a.Disabled || a.May(ledger.Preparer) {
+		s.wantErr(l.Accounts().Change(ctx, bo.ID, nil, false), account.ErrLastOperator)
+		if a, err := l.Accounts().Find(ctx, ana.ID); err != nil || !a.Disabled || a.May(account.Preparer) {
 			s.Errorf("%+v, %v", a, err)
 		}
 	})
@@ -87,13 +89,13 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		ctx := s.Context()
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
-		pair := []ledger.Account{s.account(ledgers[0], "ana"), s.account(ledgers[0], "bo")}
+		pair := []account.Account{s.account(ledgers[0], "ana"), s.account(ledgers[0], "bo")}
 		failed := make(chan error)
 		for i, l := range ledgers {
 			go func() { failed <- l.Accounts().Change(ctx, pair[i].ID, nil, false) }()
 		}
 		if one, other := <-failed, <-failed; (one == nil) == (other == nil) ||
-			!errors.Is(errors.Join(one, other), ledger.ErrLastOperator) {
+			!errors.Is(errors.Join(one, other), account.ErrLastOperator) {
 			s.Errorf("%v and %v", one, other)
 		}
 	})
@@ -104,8 +106,8 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 func TestSetEmail(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		ctx, l := audit.With(s.Context(), audit.Event{By: "boss", What: "account-roles"}), s.open()
-		ana, leo := s.account(l, "Ana@Example.com", ledger.Preparer), s.account(l, "leo", ledger.Preparer)
-		email := func(a ledger.Account) string {
+		ana, leo := s.account(l, "Ana@Example.com", account.Preparer), s.account(l, "leo", account.Preparer)
+		email := func(a account.Account) string {
 			s.Helper()
 			a, err := l.Accounts().Find(ctx, a.ID)
 			s.must(err)
@@ -115,10 +117,10 @@ func TestSetEmail(t *testing.T) {
 			s.Errorf("%q, %q", email(ana), email(leo))
 		}
 		for _, bad := range []string{"leo", "Leo <leo@example.com>", "a@b, c@d", "ANA@example.com"} {
-			s.wantErr(l.Accounts().SetEmail(ctx, leo.ID, bad), ledger.ErrAccount)
+			s.wantErr(l.Accounts().SetEmail(ctx, leo.ID, bad), account.ErrAccount)
 		}
 		_, err := l.Accounts().Add(ctx, "ana@example.com", nil)
-		s.wantErr(err, ledger.ErrAccount)
+		s.wantErr(err, account.ErrAccount)
 		s.must(l.Accounts().SetEmail(ctx, leo.ID, " Leo@Example.com "))
 		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 1 ||
 			email(leo) != "leo@example.com" {
@@ -131,7 +133,7 @@ func TestSetEmail(t *testing.T) {
 			s.Errorf("%d notices of another address", n)
 		}
 		_, err = l.Accounts().UseSignInLink(ctx, link)
-		s.wantErr(err, ledger.ErrSignInLink) // it was mailed to the address before
+		s.wantErr(err, account.ErrSignInLink) // it was mailed to the address before
 		s.must(l.Accounts().SetEmail(ctx, leo.ID, ""))
 		if email(leo) != "" {
 			s.Error(email(leo))

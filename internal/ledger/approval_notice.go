@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
@@ -14,21 +17,6 @@ import (
 
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
-
-// SetPageAddress stores the address at which people reach the page, such as
-// https://filings.example.com. Notifications use it for their links.
-func (l Notifications) SetPageAddress(ctx context.Context, address string) error {
-	_, err := l.Exec(audit.Without(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
-		ON CONFLICT (id) DO UPDATE SET address = excluded.address`, strings.TrimSuffix(address, "/"))
-	return store.Wrap("store the address of the page", err)
-}
-
-// PageAddress returns the address at which people reach the page, or an empty string if unknown.
-func (l Notifications) PageAddress(ctx context.Context) (string, error) {
-	var address string
-	err := l.Read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
-	return address, store.Wrap("read the address of the page", store.OrElse(err, nil))
-}
 
 // approvalPath returns the path of the page on which a batch is approved.
 func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
@@ -45,13 +33,13 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	if err != nil {
 		return err
 	}
-	accounts, err := (Accounts{db}).accounts(ctx, tx)
+	accounts, err := account.List(ctx, tx)
 	if err != nil {
 		return err
 	}
 	var to []string
 	for _, one := range accounts {
-		if !one.May(Approver) || one.Email == "" {
+		if !one.May(account.Approver) || one.Email == "" {
 			continue
 		}
 		switch err := db.mayApprove(audit.NotAtTerminal(ctx), tx, batch, one.Name); {
@@ -63,7 +51,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 		}
 	}
 	file := filepath.Base(a.File)
-	what, who := file, nameOr(a.AskedBy)+" submitted "+file
+	what, who := file, account.NameOr(a.AskedBy)+" submitted "+file
 	var schedule string
 	switch err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(schedule), '') FROM schedule_runs WHERE batch = $1`,
 		batch).Scan(&schedule); {
@@ -72,8 +60,8 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	case schedule != "":
 		what, who = "the schedule "+schedule, fmt.Sprintf("The schedule %s submitted %s", schedule, file)
 	}
-	return db.addNotification(ctx, tx, Notification{
-		Kind:    NotifyApprovalNeeded,
+	return db.notify(ctx, tx, outbox.Notification{
+		Kind:    outbox.KindApprovalNeeded,
 		Batch:   batch,
 		Subject: "waiting for approval: " + what + ", " + orders,
 		Body: fmt.Sprintf("%s: %s.\nNothing is sent until it is approved.\nApprove it on the page, "+
@@ -98,11 +86,11 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 	if err != nil {
 		return err
 	}
-	return db.addNotification(ctx, tx, Notification{
-		Kind:       NotifyApproved,
+	return db.notify(ctx, tx, outbox.Notification{
+		Kind:       outbox.KindApproved,
 		Batch:      batch,
 		Subject:    "approved: " + file + ", " + orders,
-		Body:       fmt.Sprintf("%s approved %s: %s.\nThe orders are being placed.\n", nameOr(by), file, orders),
+		Body:       fmt.Sprintf("%s approved %s: %s.\nThe orders are being placed.\n", account.NameOr(by), file, orders),
 		Recipients: to,
 		Path:       "/batches/" + batch,
 	})
@@ -110,17 +98,17 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 
 // notifyRefused notifies the person who submitted a batch that it was sent back or rejected, and
 // why.
-func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a approvalRow, kind NotificationKind,
+func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a approvalRow, kind outbox.Kind,
 	by, comment string) error {
 	to, err := db.mailTo(ctx, tx, a.AskedBy)
 	if err != nil {
 		return err
 	}
 	file := filepath.Base(a.File)
-	n := Notification{Kind: kind, Batch: batch, Recipients: to, Path: approvalPath(batch)}
+	n := outbox.Notification{Kind: kind, Batch: batch, Recipients: to, Path: approvalPath(batch)}
 	what, next := "rejected", "The rows are canceled. Nothing was sent for them."
 	n.Subject = "rejected: " + file
-	if kind == NotifySentBack {
+	if kind == outbox.KindSentBack {
 		what, next = "sent back", "Nothing was sent. Correct the spreadsheet on the page, then submit it again."
 		n.Subject = "sent back: " + file
 		var upload string
@@ -130,14 +118,14 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 		}
 		n.Path = "/sheets/" + upload
 	}
-	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", nameOr(by), what, file, comment, next)
-	return db.addNotification(ctx, tx, n)
+	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", account.NameOr(by), what, file, comment, next)
+	return db.notify(ctx, tx, n)
 }
 
 // mailTo returns the email address of the account with a name. It returns no address if the account
 // does not exist, is disabled or has no address.
 func (db *database) mailTo(ctx context.Context, q store.Querier, name string) ([]string, error) {
-	a, err := (Accounts{db}).account(ctx, q, name)
+	a, err := account.Find(ctx, q, name)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, nil
@@ -145,4 +133,10 @@ func (db *database) mailTo(ctx context.Context, q store.Querier, name string) ([
 		return nil, err
 	}
 	return []string{a.Email}, nil
+}
+
+// notify adds a notification within a change.
+func (db *database) notify(ctx context.Context, tx *sql.Tx, n outbox.Notification) error {
+	_, err := outbox.Insert(ctx, tx, db.Now(), n)
+	return err
 }

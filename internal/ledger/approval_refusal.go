@@ -8,6 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -142,13 +146,13 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			store.ToMillis(l.Now())); err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, NotifySentBack, by, comment)
+		return l.notifyRefused(ctx, tx, batch, a, outbox.KindSentBack, by, comment)
 	}))
 }
 
 // refusedText returns the message of a row that an approver did not approve.
 func refusedText(by, reason string) string {
-	return fmt.Sprintf("not approved by %s, nothing was sent: %s", nameOr(by), reason)
+	return fmt.Sprintf("not approved by %s, nothing was sent: %s", account.NameOr(by), reason)
 }
 
 // Reject cancels a batch that waits for approval. Its rows and its results show the reason. Rows
@@ -174,7 +178,7 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 		if err := l.dropDrafts(ctx, tx, batch); err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason)
+		return l.notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reject batch %s: %w", batch, err)
@@ -226,6 +230,6 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		if err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason)
+		return l.notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
 	}))
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -409,7 +411,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 			if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 				return err
 			}
-			return endNotification(ctx, tx, NotifyBatch, batch) // the batch will end again
+			return outbox.EndWithin(ctx, tx, outbox.KindBatch, batch) // the batch will end again
 		})
 		if err != nil {
 			return err

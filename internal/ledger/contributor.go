@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -97,34 +99,24 @@ func (e *SecondError) say(who, does string) string {
 		e.Linked, partWords[e.Part])
 }
 
-// person returns a name in the form that contributors have.
-func person(name string) string { return cmp.Or(folded(name), name) }
-
-// linkMakers lists the other people through whose links an account signed in last.
-func linkMakers(ctx context.Context, q store.Querier, name string) ([]string, error) {
-	a, err := store.Find[Account](ctx, q, nil, "find who made the links of "+name,
-		`SELECT link_makers FROM accounts WHERE name = $1`, person(name))
-	return a.LinkMakers, err
-}
-
 // contribute records that a person contributes to the orders of an object. It also records the
 // makers of the links through which the person signed in last.
 func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) error {
 	if by == "" {
 		return nil
 	}
-	linked, err := linkMakers(ctx, tx, by)
+	linked, err := account.LinkMakers(ctx, tx, by)
 	if err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
 		ON CONFLICT (object, person) DO UPDATE SET part = excluded.part WHERE contributors.part LIKE 'link%'`, object,
-		person(by), part); err != nil {
+		account.PersonName(by), part); err != nil {
 		return fmt.Errorf("record the contributors of %s: %w", object, err)
 	}
 	for _, maker := range linked {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
-			ON CONFLICT (object, person) DO NOTHING`, object, maker, linkTo(person(by))); err != nil {
+			ON CONFLICT (object, person) DO NOTHING`, object, maker, linkTo(account.PersonName(by))); err != nil {
 			return fmt.Errorf("record the contributors of %s: %w", object, err)
 		}
 	}
@@ -248,13 +240,12 @@ func (db *database) mayApprove(ctx context.Context, q store.Querier, batch, by s
 			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
 		}
 	}
-	name := person(by)
-	a, err := store.Find[Account](ctx, q, nil, "read the account of "+by,
-		`SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name)
+	name := account.PersonName(by)
+	a, err := account.Find(ctx, q, name)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
-	case !a.May(Approver):
+	case !a.May(account.Approver):
 		return &SecondError{By: by}
 	}
 	contributors, err := store.List[struct {
@@ -300,13 +291,13 @@ func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, 
 
 // ListApprovers lists who may approve a batch as its second person, by name.
 func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, error) {
-	accounts, err := Accounts(l).List(ctx)
+	accounts, err := account.List(ctx, l.Read)
 	if err != nil {
 		return nil, err
 	}
 	var all []string
 	for _, a := range accounts {
-		if !a.May(Approver) {
+		if !a.May(account.Approver) {
 			continue
 		}
 		err := l.mayApprove(ctx, l.Read, batch, a.Name)

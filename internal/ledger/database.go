@@ -5,6 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -46,9 +50,6 @@ type database struct {
 
 // The types over one database.
 type (
-	// Accounts manages who may sign in to the page and how: sessions, sign-in links, passkeys, and
-	// identities at a provider.
-	Accounts struct{ *database }
 	// Approvals manages the approvals of batches and their cost, and the policy for who may
 	// approve.
 	Approvals struct{ *database }
@@ -65,8 +66,6 @@ type (
 	Events struct{ *database }
 	// Fleet manages the processes over one database and the halts of all of them.
 	Fleet struct{ *database }
-	// Notifications manages notifications, each of which is sent once for a whole fleet.
-	Notifications struct{ *database }
 	// Organizations stores the organizations to which the API keys of the ledger's orders belong.
 	Organizations struct{ *database }
 	// Resolutions records the decisions of people on the outcome of attempts.
@@ -85,7 +84,7 @@ type (
 )
 
 // Accounts returns the Accounts of the ledger's database.
-func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
+func (l *Ledger) Accounts() *account.Accounts { return account.New(l.DB, l.log) }
 
 // Approvals returns the Approvals of the ledger's database.
 func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
@@ -111,8 +110,8 @@ func (l *Ledger) Events() Events { return Events{l.database} }
 // Fleet returns the Fleet of the ledger's database.
 func (l *Ledger) Fleet() Fleet { return Fleet{l.database} }
 
-// Notifications returns the Notifications of the ledger's database.
-func (l *Ledger) Notifications() Notifications { return Notifications{l.database} }
+// Notifications returns the Outbox of the ledger's database.
+func (l *Ledger) Notifications() *outbox.Outbox { return outbox.New(l.DB) }
 
 // Organizations returns the Organizations of the ledger's database.
 func (l *Ledger) Organizations() Organizations { return Organizations{l.database} }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -19,10 +21,10 @@ func TestArrive(t *testing.T) { onBothDatabases(t, testArrive) }
 
 func testArrive(s *suite) {
 	ctx, l := s.Context(), s.open()
-	local := s.account(l, "boss@example.com", ledger.Operator)
-	arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
+	local := s.account(l, "boss@example.com", account.Operator)
+	arrive := func(subject string, roles ...account.Role) (account.Account, bool) {
 		s.Helper()
-		a, created, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
+		a, created, err := l.Accounts().SignInFromProvider(ctx, account.Arrival{
 			Issuer:  "https://id.example",
 			Subject: subject,
 			Names:   []string{"Ana@example.com", "ana"},
@@ -32,17 +34,17 @@ func testArrive(s *suite) {
 		s.must(err)
 		return a, created
 	}
-	a, created := arrive("1", ledger.Approver)
+	a, created := arrive("1", account.Approver)
 	if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" ||
-		!a.May(ledger.Approver) || a.Email != a.Name {
+		!a.May(account.Approver) || a.Email != a.Name {
 		s.Errorf("%+v, %v", a, created)
 	}
-	again, created := arrive("1", ledger.Operator)
-	if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
+	again, created := arrive("1", account.Operator)
+	if created || again.ID != a.ID || !slices.Equal(again.Roles, []account.Role{account.Operator}) {
 		s.Errorf("%+v, %v", again, created)
 	}
 	if got, err := l.Accounts().Find(ctx, a.ID); err != nil ||
-		!slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
+		!slices.Equal(got.Roles, []account.Role{account.Operator}) {
 		s.Errorf("%+v, %v", got, err)
 	}
 	if none, _ := arrive("1"); len(none.Roles) != 0 {
@@ -56,24 +58,24 @@ func testArrive(s *suite) {
 		s.Errorf("%+v", b)
 	}
 	other, created, err := l.Accounts().SignInFromProvider(ctx,
-		ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
+		account.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
 	if err != nil || !created || other.Name != "bo" {
 		s.Errorf("%+v, %v", other, err)
 	}
 	nameless, _, err := l.Accounts().SignInFromProvider(ctx,
-		ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
+		account.Arrival{Issuer: "https://other.example", Subject: "2"})
 	if err != nil || nameless.Name == "" {
 		s.Errorf("%+v, %v", nameless, err)
 	}
-	for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"},
-		{Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
+	for _, p := range []account.Arrival{{Issuer: "x"}, {Subject: "x"},
+		{Issuer: "x", Subject: "x", Roles: []account.Role{"king"}}} {
 		_, _, err := l.Accounts().SignInFromProvider(ctx, p)
-		s.wantErr(err, ledger.ErrAccount)
+		s.wantErr(err, account.ErrAccount)
 	}
 	s.must(l.Accounts().Change(ctx, a.ID, nil, true))
 	_, _, err = l.Accounts().SignInFromProvider(ctx,
-		ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
-	s.wantErr(err, ledger.ErrSession)
+		account.Arrival{Issuer: "https://id.example", Subject: "1", Roles: account.Roles})
+	s.wantErr(err, account.ErrSession)
 	if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
 		s.Errorf("%+v, %v", got, err)
 	}
@@ -87,7 +89,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 		for i := range ids {
 			wait.Go(func() {
 				a, _, err := l.Accounts().SignInFromProvider(s.Context(),
-					ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
+					account.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
 				if err != nil {
 					s.Error(err)
 				}
@@ -108,7 +110,7 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 		mine := s.session(l, ana)
 		changes := []func() error{
 			func() error {
-				return l.Accounts().LinkIdentity(ctx, ana.ID, ledger.Arrival{Issuer: "i", Subject: "s"}, mine)
+				return l.Accounts().LinkIdentity(ctx, ana.ID, account.Arrival{Issuer: "i", Subject: "s"}, mine)
 			},
 			func() error { return l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", mine) },
 		}
@@ -120,9 +122,9 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 			_, err = l.Accounts().FindSession(ctx, mine)
 			s.must(err)
 			_, err = l.Accounts().FindSession(ctx, other)
-			s.wantErr(err, ledger.ErrSession)
+			s.wantErr(err, account.ErrSession)
 			_, err = l.Accounts().UseSignInLink(ctx, link)
-			s.wantErr(err, ledger.ErrSignInLink)
+			s.wantErr(err, account.ErrSignInLink)
 		}
 	})
 }
@@ -131,17 +133,17 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
-		person := ledger.Arrival{
+		ana, leo := s.account(l, "ana", account.Operator), s.account(l, "leo")
+		person := account.Arrival{
 			Issuer:  "i",
 			Subject: "s",
 			Names:   []string{"Ana@Example.com"},
-			Roles:   []ledger.Role{ledger.Preparer},
+			Roles:   []account.Role{account.Preparer},
 		}
 		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person, ""))
-		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), ledger.ErrIdentity)
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), account.ErrIdentity)
 		a, created, err := l.Accounts().SignInFromProvider(ctx, person)
-		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) ||
+		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []account.Role{account.Operator}) ||
 			a.ManagedBy != "" {
 			s.Errorf("%+v, %v, %v", a, created, err)
 		}
@@ -156,25 +158,25 @@ func TestLinkedAccount(t *testing.T) {
 			s.Errorf("%+v, %v", all, err)
 		}
 		_, _, err = l.Accounts().SignInFromProvider(ctx, person)
-		s.wantErr(err, ledger.ErrUnlinked)
+		s.wantErr(err, account.ErrUnlinked)
 		person.Names = []string{"zed"} // whatever the provider calls them now
 		_, _, err = l.Accounts().SignInFromProvider(ctx, person)
-		s.wantErr(err, ledger.ErrUnlinked)
-		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), ledger.ErrIdentity)
+		s.wantErr(err, account.ErrUnlinked)
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), account.ErrIdentity)
 		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person, ""))
 		if a, _, err := l.Accounts().SignInFromProvider(ctx, person); err != nil || a.ID != ana.ID {
 			s.Errorf("linked again: %+v, %v", a, err)
 		}
 		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", ""))
 		managed, created, err := l.Accounts().SignInFromProvider(ctx,
-			ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
+			account.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
 		s.wantErr(l.Accounts().UnlinkIdentity(ctx, managed.ID, "i", "t", ""), ledger.ErrNotFound)
-		s.wantErr(l.Accounts().Change(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
+		s.wantErr(l.Accounts().Change(ctx, managed.ID, account.Roles, false), account.ErrManaged)
 		_, err = l.Accounts().MakeSignInLink(ctx, managed.ID, time.Hour)
-		s.wantErr(err, ledger.ErrManaged)
+		s.wantErr(err, account.ErrManaged)
 		s.must(l.Accounts().Change(ctx, managed.ID, managed.Roles, true))
 	})
 }
@@ -183,17 +185,17 @@ func TestLinkedAccount(t *testing.T) {
 // the provider's names it is.
 func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.account(l, "ana", ledger.Preparer)
-		s.account(l, "leo@example.com", ledger.Preparer)
+		s.account(l, "ana", account.Preparer)
+		s.account(l, "leo@example.com", account.Preparer)
 		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},
 			{"ａｎａ"}, {"Leo@example.com"}, {"leo"}} {
-			_, _, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
+			_, _, err := l.Accounts().SignInFromProvider(ctx, account.Arrival{
 				Issuer:  "i",
 				Subject: string(rune('a' + i)),
 				Names:   names,
-				Roles:   []ledger.Role{ledger.Approver},
+				Roles:   []account.Role{account.Approver},
 			})
-			if !errors.Is(err, ledger.ErrUnlinked) {
+			if !errors.Is(err, account.ErrUnlinked) {
 				s.Errorf("%q: %v", names, err)
 			}
 		}
@@ -202,7 +204,7 @@ func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 		}
 		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
 			if _, created, err := l.Accounts().SignInFromProvider(ctx,
-				ledger.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
+				account.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
 				s.Errorf("%q: %v", names, err)
 			}
 		}

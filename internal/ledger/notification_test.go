@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -13,12 +15,12 @@ import (
 
 func (s *suite) news(l *ledger.Ledger) ledger.Reportable {
 	s.Helper()
-	n, err := l.Notifications().FindReportable(s.Context())
+	n, err := l.FindReportable(s.Context())
 	s.must(err)
 	return n
 }
 
-func (s *suite) keep(l *ledger.Ledger, n ledger.Notification) bool {
+func (s *suite) keep(l *ledger.Ledger, n outbox.Notification) bool {
 	s.Helper()
 	kept, err := l.Notifications().Add(s.Context(), n)
 	s.must(err)
@@ -54,7 +56,7 @@ func TestNotificationsOfBatches(t *testing.T) {
 		if f := s.figures(l, "b"); !f.Changed.Equal(s.clock()) {
 			s.Errorf("changed %v", f.Changed)
 		}
-		over := ledger.Notification{Kind: ledger.NotifyBatch, Batch: "b", Subject: "ended", Lasts: true}
+		over := outbox.Notification{Kind: outbox.KindBatch, Batch: "b", Subject: "ended", Lasts: true}
 		if !s.keep(l, over) || s.keep(l, over) {
 			s.Error("an end is kept once")
 		}
@@ -70,7 +72,7 @@ func TestNotificationsOfBatches(t *testing.T) {
 		if n := s.news(l); !slices.Equal(n.Resumed, []string{"b"}) || len(n.Ended) > 0 {
 			s.Fatalf("after retry: %+v", n)
 		}
-		s.must(l.Notifications().End(ctx, ledger.NotifyBatch, "b"))
+		s.must(l.Notifications().End(ctx, outbox.KindBatch, "b"))
 		ended()
 		s.place(l, rows[0])
 		ended("b")
@@ -98,10 +100,10 @@ func testNotificationsOfRowsAndItemsComeOnce(s *suite) {
 		s.place(l, r)
 	}
 	s.except(rows[2].ID, 482)
-	untold := func(kind ledger.NotificationKind, want ...int64) []ledger.Pending {
+	untold := func(kind outbox.Kind, want ...int64) []outbox.Pending {
 		s.Helper()
 		var got []int64
-		var of []ledger.Pending
+		var of []outbox.Pending
 		for _, u := range s.news(l).Pending {
 			if u.Kind == kind {
 				got, of = append(got, u.Row), append(of, u)
@@ -112,28 +114,28 @@ func testNotificationsOfRowsAndItemsComeOnce(s *suite) {
 		}
 		return of
 	}
-	of := untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+	of := untold(outbox.KindUncertain, rows[0].ID, rows[1].ID)
 	if of[0].Reserved != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
 		s.Errorf("%+v", of[0])
 	}
-	if !s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of[:1]}) {
+	if !s.keep(l, outbox.Notification{Kind: outbox.KindUncertain, Batch: "b", Subject: "x", Pending: of[:1]}) {
 		s.Fatal("it is news")
 	}
-	if s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of}) {
+	if s.keep(l, outbox.Notification{Kind: outbox.KindUncertain, Batch: "b", Subject: "x", Pending: of}) {
 		s.Error("a row of it was told")
 	}
-	untold(ledger.NotifyUncertain, rows[1].ID)
+	untold(outbox.KindUncertain, rows[1].ID)
 	// Settled, sent again, and in doubt again: another attempt, another notice.
 	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "seen"))
 	s.send(l, rows[0])
 	s.answer(l, rows[0], filing.NoAnswer)
-	untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+	untold(outbox.KindUncertain, rows[0].ID, rows[1].ID)
 
-	of = untold(ledger.NotifyExceptions, rows[2].ID)
-	if !s.keep(l, ledger.Notification{Kind: ledger.NotifyExceptions, Batch: "b", Subject: "x", Pending: of}) {
+	of = untold(outbox.KindExceptions, rows[2].ID)
+	if !s.keep(l, outbox.Notification{Kind: outbox.KindExceptions, Batch: "b", Subject: "x", Pending: of}) {
 		s.Fatal("it is news")
 	}
-	untold(ledger.NotifyExceptions)
+	untold(outbox.KindExceptions)
 	if s.news(l).Cured {
 		s.Error("it stands")
 	}
@@ -146,7 +148,7 @@ func testNotificationsOfRowsAndItemsComeOnce(s *suite) {
 		s.Error("it is forgotten")
 	}
 	s.except(rows[2].ID, 482)
-	untold(ledger.NotifyExceptions, rows[2].ID)
+	untold(outbox.KindExceptions, rows[2].ID)
 }
 
 func TestNotificationIsClaimedUntilTheLeaseEnds(t *testing.T) {
@@ -155,28 +157,28 @@ func TestNotificationIsClaimedUntilTheLeaseEnds(t *testing.T) {
 
 func testNotificationIsClaimedUntilTheLeaseEnds(s *suite) {
 	ctx, a, b := s.Context(), s.open(), s.open()
-	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon", Path: "/schedule"})
-	claim := func(l *ledger.Ledger, want bool) ledger.Notification {
+	s.keep(a, outbox.Notification{Kind: outbox.KindSchedule, Subject: "fired", Body: "at noon", Path: "/schedule"})
+	claim := func(l *ledger.Ledger, want bool) outbox.Notification {
 		s.Helper()
-		n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
+		n, ok, err := l.Notifications().Claim(ctx, outbox.Kinds, time.Minute)
 		if err != nil || ok != want {
 			s.Fatalf("claimed %v, want %v, %v", ok, want, err)
 		}
 		return n
 	}
-	if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok ||
+	if _, ok, err := a.Notifications().Claim(ctx, []outbox.Kind{outbox.KindKey}, time.Minute); ok ||
 		err != nil {
 		s.Errorf("it is not of that kind: %v, %v", ok, err)
 	}
 	first := claim(a, true)
 	if first.Subject != "Bulkfiling: fired" || first.Body != "at noon" || first.Path != "/schedule" ||
-		first.Tries != 1 {
+		first.Attempts != 1 {
 		s.Errorf("%+v", first)
 	}
 	claim(b, false)
 	s.pass(time.Minute) // a died
 	second := claim(b, true)
-	if second.Tries != 2 {
+	if second.Attempts != 2 {
 		s.Errorf("%+v", second)
 	}
 	first.Reported = []string{"late"}
@@ -193,8 +195,8 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *suite) {
 	s.pass(time.Hour)
 	claim(b, false)
 
-	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "again"})
-	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule}) // told to nobody
+	s.keep(a, outbox.Notification{Kind: outbox.KindSchedule, Subject: "again"})
+	s.keep(a, outbox.Notification{Kind: outbox.KindSchedule}) // told to nobody
 	s.pass(23 * time.Hour)
 	if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 0 || err != nil {
 		s.Errorf("given up %d, %v", n, err)
@@ -208,11 +210,11 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *suite) {
 		all[1].Subject != "Bulkfiling: again" {
 		s.Errorf("%+v, %v", all, err)
 	}
-	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, ""); err != nil ||
+	if at, err := a.Notifications().FindLast(ctx, outbox.KindSchedule, ""); err != nil ||
 		!at.Equal(s.clock().Add(-25*time.Hour)) {
 		s.Errorf("the last is of %v, %v", at, err)
 	}
-	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
+	if at, err := a.Notifications().FindLast(ctx, outbox.KindSchedule, "none"); err != nil || !at.IsZero() {
 		s.Errorf("%v, %v", at, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -87,23 +89,10 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 		if err != nil || !before.weaker(next) {
 			return err
 		}
-		return l.addAccessNotification(ctx, tx, "the approval policy was weakened",
+		return account.NotifyAccess(ctx, tx, l.Now(), "the approval policy was weakened",
 			fmt.Sprintf(
 				"%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second "+
-					"person go on waiting.\nWho changed what: importer audit\n", nameOr(by), next.Words(),
+					"person go on waiting.\nWho changed what: importer audit\n", account.NameOr(by), next.Words(),
 				before.Words()))
 	}))
-}
-
-// nameOr returns a name for use within a sentence.
-func nameOr(name string) string {
-	if name == "" {
-		return "someone"
-	}
-	return name
-}
-
-// addAccessNotification adds a notification of a change of permissions.
-func (db *database) addAccessNotification(ctx context.Context, tx *sql.Tx, subject, body string) error {
-	return db.addNotification(ctx, tx, Notification{Kind: NotifyAccess, Subject: subject, Body: body})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -16,7 +18,7 @@ import (
 func (s *suite) approvers(l *ledger.Ledger, names ...string) {
 	s.Helper()
 	for _, name := range names {
-		_, err := l.Accounts().Add(s.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+		_, err := l.Accounts().Add(s.Context(), name, []account.Role{account.Approver, account.Operator})
 		s.must(err)
 	}
 }
@@ -131,7 +133,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		}
 		signIn := func(name string, ownWay bool) string {
 			s.Helper()
-			session, err := l.Accounts().BeginSession(ctx, name, ledger.SignIn{Life: time.Hour, OwnWay: ownWay})
+			session, err := l.Accounts().BeginSession(ctx, name, account.SignIn{Life: time.Hour, OwnWay: ownWay})
 			s.must(err)
 			return session
 		}
@@ -176,7 +178,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 
 		signIn("ben", true)
 		_, err := l.Accounts().FindSession(ctx, session)
-		s.wantErr(err, ledger.ErrSession) // it may be ana's
+		s.wantErr(err, account.ErrSession) // it may be ana's
 		tries("ana", "ben", nil)
 		tries("ben", "ana", nil)
 		tries("ana", "dot", ledger.ErrSecondPerson)
@@ -211,7 +213,7 @@ func TestNewApproversAreReported(t *testing.T) {
 				told = got
 			}
 		}
-		pat, err := l.Accounts().Add(by("ana"), "pat", []ledger.Role{ledger.Approver})
+		pat, err := l.Accounts().Add(by("ana"), "pat", []account.Role{account.Approver})
 		s.must(err)
 		tells("an approver is added", 1)
 		_, err = l.Accounts().MakeSignInLink(by("ana"), pat.ID, time.Hour)
@@ -220,10 +222,10 @@ func TestNewApproversAreReported(t *testing.T) {
 		_, err = l.Accounts().MakeSignInLink(by("pat"), pat.ID, time.Hour)
 		s.must(err)
 		tells("one's own link", 0)
-		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor},
+		s.must(l.Accounts().Change(by("ana"), pat.ID, []account.Role{account.Approver, account.Preparer, account.Auditor},
 			false))
 		tells("other roles", 0)
-		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
+		s.must(l.Accounts().Change(by("ana"), pat.ID, []account.Role{account.Operator, account.Approver}, false))
 		tells("an operator", 1)
 		if n := s.count(
 			`SELECT COUNT(*) FROM notifications
@@ -231,7 +233,7 @@ func TestNewApproversAreReported(t *testing.T) {
 				AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
 			s.Errorf("%d notices say who made pat an operator", n)
 		}
-		_, err = l.Accounts().Add(by("ana"), "leo", []ledger.Role{ledger.Preparer})
+		_, err = l.Accounts().Add(by("ana"), "leo", []account.Role{account.Preparer})
 		s.must(err)
 		tells("a preparer is added", 0)
 	})

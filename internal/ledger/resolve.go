@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -64,7 +66,7 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		if s.result == filing.Ready {
 			// The batch will end again.
-			return endNotification(ctx, g.tx, NotifyBatch, s.batch)
+			return outbox.EndWithin(ctx, g.tx, outbox.KindBatch, s.batch)
 		}
 		return nil
 	})
@@ -189,7 +191,7 @@ func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why 
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
 		// The batch will end again.
-		return endNotification(ctx, g.tx, NotifyBatch, s.batch)
+		return outbox.EndWithin(ctx, g.tx, outbox.KindBatch, s.batch)
 	})
 }
 

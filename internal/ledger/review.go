@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -83,7 +85,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 				return err
 			}
 			// The batch may end again.
-			if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil {
+			if err := outbox.EndWithin(ctx, tx, outbox.KindBatch, batch); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -159,11 +161,11 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		late := s.lost(l, row)
 		late.Answer.Kind, late.Items = filing.Refused, nil
 		untold := func() int {
-			news, err := l.Notifications().FindReportable(ctx)
+			news, err := l.FindReportable(ctx)
 			s.must(err)
 			if len(news.Pending) > 0 {
-				_, err = l.Notifications().Add(ctx, ledger.Notification{
-					Kind:    ledger.NotifyUncertain,
+				_, err = l.Notifications().Add(ctx, outbox.Notification{
+					Kind:    outbox.KindUncertain,
 					Batch:   "a",
 					Subject: "x",
 					Pending: news.Pending,
@@ -285,10 +287,10 @@ func (s *suite) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
 		!slices.Equal(verified.Twice, want) {
 		s.Errorf("wrong %q, twice %q", verified.Wrong, verified.Twice)
 	}
-	news, err := l.Notifications().FindReportable(s.Context())
+	news, err := l.FindReportable(s.Context())
 	s.must(err)
-	if !slices.ContainsFunc(news.Pending, func(p ledger.Pending) bool {
-		return p.Kind == ledger.NotifyTwice && p.Row == second.ID && p.Mark == first.ID
+	if !slices.ContainsFunc(news.Pending, func(p outbox.Pending) bool {
+		return p.Kind == outbox.KindTwice && p.Row == second.ID && p.Mark == first.ID
 	}) {
 		s.Errorf("nobody is told: %+v", news.Pending)
 	}

@@ -7,16 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // session begins one for half a day and a bit.
-func (s *suite) session(l *ledger.Ledger, a ledger.Account) string {
+func (s *suite) session(l *ledger.Ledger, a account.Account) string {
 	s.Helper()
 	secret, err := l.Accounts().BeginSession(s.Context(), a.ID,
-		ledger.SignIn{Life: 20 * time.Hour, From: "192.0.2.1", Agent: "Firefox on Linux"})
+		account.SignIn{Life: 20 * time.Hour, From: "192.0.2.1", Agent: "Firefox on Linux"})
 	s.must(err)
 	return secret
 }
@@ -30,11 +32,11 @@ func (s *suite) count(query string, args ...any) (n int) {
 func TestSession(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		ctx, l, other := s.Context(), s.open(), s.open()
-		ana := s.account(l, "ana", ledger.Approver)
+		ana := s.account(l, "ana", account.Approver)
 		began := s.clock()
 		secret, second := s.session(l, ana), s.session(l, ana)
 		got, err := other.Accounts().FindSession(ctx, secret)
-		if err != nil || got.Account.ID != ana.ID || !got.Account.May(ledger.Approver) ||
+		if err != nil || got.Account.ID != ana.ID || !got.Account.May(account.Approver) ||
 			!got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
 			!got.CreatedAt.Equal(began) || !got.SeenAt.Equal(began) || !got.EndsAt.Equal(began.Add(20*time.Hour)) {
 			s.Fatalf("%+v, %v", got, err)
@@ -45,16 +47,16 @@ func TestSession(t *testing.T) {
 		}
 		for _, unknown := range []string{"", "x", secret + "x"} {
 			_, err := l.Accounts().FindSession(ctx, unknown)
-			s.wantErr(err, ledger.ErrSession)
+			s.wantErr(err, account.ErrSession)
 		}
 		s.must(l.Accounts().EndSession(ctx, secret))
 		s.must(l.Accounts().EndSession(ctx, secret))
 		_, err = other.Accounts().FindSession(ctx, secret)
-		s.wantErr(err, ledger.ErrSession)
+		s.wantErr(err, account.ErrSession)
 		if _, err := other.Accounts().FindSession(ctx, second); err != nil {
 			s.Errorf("the other session: %v", err)
 		}
-		_, err = l.Accounts().BeginSession(ctx, "nobody", ledger.SignIn{Life: time.Hour})
+		_, err = l.Accounts().BeginSession(ctx, "nobody", account.SignIn{Life: time.Hour})
 		s.wantErr(err, ledger.ErrNotFound)
 	})
 }
@@ -73,7 +75,7 @@ func TestSessionEnds(t *testing.T) {
 		gone := func(secret string) {
 			s.Helper()
 			_, err := l.Accounts().FindSession(ctx, secret)
-			s.wantErr(err, ledger.ErrSession)
+			s.wantErr(err, account.ErrSession)
 		}
 		used, left := s.session(l, ana), s.session(l, ana)
 		began := s.clock()
@@ -105,7 +107,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		first, second, third, bos := s.session(l, ana), s.session(l, ana), s.session(l, ana), s.session(l, bo)
-		list := func(a ledger.Account, want int) []ledger.Session {
+		list := func(a account.Account, want int) []account.Session {
 			s.Helper()
 			all, err := l.Accounts().ListSessions(ctx, a.ID)
 			s.must(err)
@@ -125,7 +127,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		s.wantErr(l.Accounts().EndSessionOf(ctx, bo.ID, of.ID), ledger.ErrNotFound)
 		s.must(l.Accounts().EndSessionOf(ctx, ana.ID, of.ID))
 		_, err = l.Accounts().FindSession(ctx, second)
-		s.wantErr(err, ledger.ErrSession)
+		s.wantErr(err, account.ErrSession)
 		if n, err := l.Accounts().EndOtherSessions(ctx, ana.ID, first); err != nil || n != 1 {
 			s.Errorf("%d ended, %v", n, err)
 		}
@@ -156,22 +158,22 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 		}
 		s.exec(`UPDATE accounts SET disabled = 1 WHERE id = $1`, ana.ID) // whatever became of her sessions
 		_, err = l.Accounts().FindSession(ctx, anas)
-		s.wantErr(err, ledger.ErrSession)
+		s.wantErr(err, account.ErrSession)
 		_, err = l.Accounts().FindSignInLink(ctx, link)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		_, err = l.Accounts().UseSignInLink(ctx, link)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, false))
 		_, err = l.Accounts().FindSession(ctx, anas)
-		s.wantErr(err, ledger.ErrSession)
+		s.wantErr(err, account.ErrSession)
 		_, err = l.Accounts().UseSignInLink(ctx, link)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
-		_, err = l.Accounts().BeginSession(ctx, ana.ID, ledger.SignIn{Life: time.Hour})
-		s.wantErr(err, ledger.ErrSession)
+		_, err = l.Accounts().BeginSession(ctx, ana.ID, account.SignIn{Life: time.Hour})
+		s.wantErr(err, account.ErrSession)
 		_, err = l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		if _, err := l.Accounts().FindSession(ctx, bos); err != nil {
 			s.Errorf("somebody else's session: %v", err)
 		}
@@ -201,9 +203,9 @@ func TestSignInLink(t *testing.T) {
 		}
 		for _, bad := range []string{secret, "", "x"} {
 			_, err := l.Accounts().FindSignInLink(ctx, bad)
-			s.wantErr(err, ledger.ErrSignInLink)
+			s.wantErr(err, account.ErrSignInLink)
 			_, err = l.Accounts().UseSignInLink(ctx, bad)
-			s.wantErr(err, ledger.ErrSignInLink)
+			s.wantErr(err, account.ErrSignInLink)
 		}
 		old := makeLink()
 		s.pass(time.Hour - time.Millisecond)
@@ -212,7 +214,7 @@ func TestSignInLink(t *testing.T) {
 		}
 		s.pass(time.Millisecond)
 		_, err := l.Accounts().UseSignInLink(ctx, old)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		if makeLink(); s.count(`SELECT COUNT(*) FROM sign_in_links`) != 1 {
 			s.Error("what is too old is kept")
 		}
@@ -224,7 +226,7 @@ func TestSignInLink(t *testing.T) {
 		s.must(l.Accounts().RevokeSignInLink(ctx, open[0].ID))
 		s.wantErr(l.Accounts().RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
 		_, err = l.Accounts().FindSignInLink(ctx, revoked)
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 	})
 }
 
@@ -233,11 +235,11 @@ func TestSignInLink(t *testing.T) {
 func TestMailedLink(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana@example.com")
-		s.account(l, "leo", ledger.Preparer)
-		gone := s.account(l, "gone@example.com", ledger.Preparer)
+		s.account(l, "leo", account.Preparer)
+		gone := s.account(l, "gone@example.com", account.Preparer)
 		s.must(l.Accounts().Change(ctx, gone.ID, nil, true))
 		_, _, err := l.Accounts().SignInFromProvider(ctx,
-			ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
+			account.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
 		s.must(err)
 		byBoss := audit.With(ctx, audit.Event{By: "boss"})
 		given, err := l.Accounts().MakeSignInLink(byBoss, ana.ID, time.Hour)
@@ -251,12 +253,12 @@ func TestMailedLink(t *testing.T) {
 		}
 		for _, name := range []string{"", "nobody", "leo", "gone@example.com", "pat@example.org", ana.ID} {
 			_, err := mail(name)
-			s.wantErr(err, ledger.ErrSignInLink)
+			s.wantErr(err, account.ErrSignInLink)
 		}
 		secret, err := mail(" ANA@example.com")
 		s.must(err)
 		_, err = mail("ana@example.com")
-		s.wantErr(err, ledger.ErrSignInLink)
+		s.wantErr(err, account.ErrSignInLink)
 		_, err = l.Accounts().UseSignInLink(ctx, secret)
 		s.must(err)
 		_, err = mail("ana@example.com") // the one before is used
@@ -292,7 +294,7 @@ func TestSignInLinkIsUsedOnce(t *testing.T) {
 		for range takers {
 			if err := <-results; err == nil {
 				taken++
-			} else if !errors.Is(err, ledger.ErrSignInLink) {
+			} else if !errors.Is(err, account.ErrSignInLink) {
 				s.Error(err)
 			}
 		}

@@ -24,6 +24,8 @@ const module = "github.com/bulkfiling/bulkfiling/"
 // imports lists the packages of this module that each package may import. A
 // package that is not listed may not exist.
 var imports = map[string]string{
+	"internal/outbox":            `audit filing money store`,
+	"internal/account":           `audit outbox store`,
 	"internal/audit":             `filing store`,
 	"internal/store":             `network`,
 	"internal/logs":              ``,
@@ -40,16 +42,16 @@ var imports = map[string]string{
 	"internal/sheettest":         ``,
 	"internal/filingapi":         `filing network`,
 	"internal/balance":           `filing money season`,
-	"internal/ledger":            `audit balance filing money season store`,
+	"internal/ledger":            `account audit balance filing money outbox season store`,
 	"internal/ledgertest":        `ledger store`,
-	"internal/backup":            `ledger store`,
+	"internal/backup":            `ledger outbox store`,
 	"internal/pricing":           `balance filing filingapi ledger money season sheet`,
 	"internal/importer":          `filing ledger season sheet`,
 	"internal/report":            `filing ledger money sheet store`,
 	"internal/season":            `filing money sheet`,
 	"internal/lookup":            `filing filingapi ledger`,
 	"internal/intake":            `filing importer ledger lookup pricing sheet`,
-	"internal/schedule":          `balance filing importer intake ledger money pricing season sheet store`,
+	"internal/schedule":          `balance filing importer intake ledger money outbox pricing season sheet store`,
 	"internal/jobs":              `filing filingapi ledger lookup money network pricing store`,
 	"internal/metrics":           `filing filingapi jobs ledger money`,
 	"internal/sandbox":           ``,
@@ -58,14 +60,15 @@ var imports = map[string]string{
 	"internal/signin":            `network`,
 	"internal/signin/signintest": ``,
 	"internal/documents":         `filingapi ledger network sheet`,
-	"internal/notify":            `filing ledger money network`,
+	"internal/notify":            `filing ledger money network outbox`,
 	"internal/resolve":           `filing filingapi jobs ledger money`,
-	"internal/web": `audit backup documents filing filingapi importer intake jobs ledger lookup money network pricing
-		report resolve schedule season sheet signin store`,
-	"internal/config": `filing filingapi jobs ledger logs lookup money network notify pricing schedule signin store`,
+	"internal/web": `account audit backup documents filing filingapi importer intake jobs ledger lookup money network
+		outbox pricing report resolve schedule season sheet signin store`,
+	"internal/config": `account filing filingapi jobs ledger logs lookup money network notify pricing schedule signin store`,
 	"samples":         ``,
-	"cmd/importer": `audit backup config documents filing filingapi importer intake jobs ledger logs lookup metrics money
-		network notify pricing report resolve samples sandbox schedule season sheet signin store web webhook`,
+	"cmd/importer": `account audit backup config documents filing filingapi importer intake jobs ledger logs lookup
+		metrics money network notify pricing report resolve samples sandbox schedule season sheet signin
+		store web webhook`,
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,
 }
 

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/wneessen/go-mail"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
@@ -129,7 +130,7 @@ const (
 )
 
 // send sends a message to the mailbox.
-func (b *mailbox) send(ctx context.Context, m ledger.Notification) error {
+func (b *mailbox) send(ctx context.Context, m outbox.Notification) error {
 	err := b.deliver(ctx, m)
 	if err == nil {
 		return nil
@@ -142,7 +143,7 @@ func (b *mailbox) send(ctx context.Context, m ledger.Notification) error {
 	return errors.New(short(said, maxFailure))
 }
 
-func (b *mailbox) deliver(ctx context.Context, m ledger.Notification) error {
+func (b *mailbox) deliver(ctx context.Context, m outbox.Notification) error {
 	letter := mail.NewMsg()
 	if err := letter.FromFormat("Bulkfiling", b.from); err != nil {
 		return errors.New("the sender is not an email address")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -16,23 +18,23 @@ import (
 )
 
 // testMessage is sent to try a target.
-var testMessage = ledger.Notification{
+var testMessage = outbox.Notification{
 	Kind:    "test",
 	Subject: "Bulkfiling: test",
 	Body:    "Notifications reach this address. No action is needed.",
 }
 
-func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
+func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (outbox.Notification, error) {
 	rows, cost, err := n.c.Ledger.Backlog(ctx)
 	if err != nil {
-		return ledger.Notification{}, err
+		return outbox.Notification{}, err
 	}
 	available, err := n.available(ctx)
 	if err != nil {
-		return ledger.Notification{}, err
+		return outbox.Notification{}, err
 	}
-	out := ledger.Notification{
-		Kind:    ledger.NotifyFunds,
+	out := outbox.Notification{
+		Kind:    outbox.KindFunds,
 		Lasts:   true,
 		Subject: fmt.Sprintf("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
 	}
@@ -43,7 +45,7 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 	}
 	book, err := n.c.Ledger.Balance(ctx)
 	if err != nil {
-		return ledger.Notification{}, err
+		return outbox.Notification{}, err
 	}
 	next := "Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
 	if book.Contradicts(reportable.Halt) {
@@ -55,10 +57,10 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 	return out, nil
 }
 
-func (n *Notifier) fundsBack(ctx context.Context) (ledger.Notification, error) {
+func (n *Notifier) fundsBack(ctx context.Context) (outbox.Notification, error) {
 	available, err := n.available(ctx)
-	return ledger.Notification{
-		Kind: ledger.NotifyFunds, Ends: true, Subject: "funds are sufficient again",
+	return outbox.Notification{
+		Kind: outbox.KindFunds, Ends: true, Subject: "funds are sufficient again",
 		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
 	}, err
 }
@@ -80,9 +82,9 @@ func (n *Notifier) available(ctx context.Context) (string, error) {
 	return available, nil
 }
 
-func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification {
-	return ledger.Notification{
-		Kind: ledger.NotifyKey, Lasts: true, Subject: "the API key is refused",
+func (n *Notifier) keyRefused(reportable ledger.Reportable) outbox.Notification {
+	return outbox.Notification{
+		Kind: outbox.KindKey, Lasts: true, Subject: "the API key is refused",
 		Body: lines("The filing service refuses the API key"+since(reportable.HaltSince)+quote(reportable.HaltNote)+
 			". No orders are sent.",
 			"Correct FILING_API_KEY, then run the same command again, or restart the workers."),
@@ -90,8 +92,8 @@ func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification 
 }
 
 // batchEnded reports the end of a batch. A batch that ended before oldest is not reported.
-func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
-	out := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
+func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (outbox.Notification, error) {
+	out := outbox.Notification{Kind: outbox.KindBatch, Batch: id, Lasts: true}
 	f, err := n.c.Ledger.Figures(ctx, id)
 	if err != nil || f.Changed.Before(oldest) && !f.Changed.IsZero() {
 		return out, err
@@ -121,15 +123,15 @@ func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) 
 const shown = 5
 
 // rows reports rows of a batch that need a person.
-func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch string,
-	of []ledger.Pending) (ledger.Notification, error) {
-	out := ledger.Notification{Kind: kind, Batch: batch, Pending: of}
+func (n *Notifier) rows(ctx context.Context, kind outbox.Kind, batch string,
+	of []outbox.Pending) (outbox.Notification, error) {
+	out := outbox.Notification{Kind: kind, Batch: batch, Pending: of}
 	b, err := n.c.Ledger.Batch(ctx, batch)
 	if err != nil {
 		return out, err
 	}
-	say := func(r ledger.Row, _ ledger.Pending) string { return r.Message }
-	if kind == ledger.NotifyExceptions {
+	say := func(r ledger.Row, _ outbox.Pending) string { return r.Message }
+	if kind == outbox.KindExceptions {
 		say = exceptionText
 	}
 	named, err := n.named(ctx, of, say)
@@ -138,7 +140,7 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 	}
 	file := filepath.Base(b.File)
 	switch kind {
-	case ledger.NotifyUncertain:
+	case outbox.KindUncertain:
 		var reserved money.Cost
 		for _, u := range of {
 			if reserved, err = reserved.Plus(u.Reserved); err != nil {
@@ -149,12 +151,12 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 		out.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
 			reserved.String()+".",
 			named, "Check the dashboard, then resolve them: importer resolve "+batch)
-	case ledger.NotifyTwice:
+	case outbox.KindTwice:
 		out.Subject = fmt.Sprintf("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
 		out.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
 			"to refund one of them.",
 			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
-	case ledger.NotifyExceptions:
+	case outbox.KindExceptions:
 		out.Subject = fmt.Sprintf("%s in %s",
 			text.CountOf(len(of), "filing needs correction", "filings need correction"), file)
 		out.Body = lines("These filings wait until they are corrected.", named,
@@ -164,7 +166,7 @@ func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch
 }
 
 // exceptionText describes the exception of a reported row.
-func exceptionText(r ledger.Row, u ledger.Pending) string {
+func exceptionText(r ledger.Row, u outbox.Pending) string {
 	for _, i := range r.Items {
 		if int64(i.Exception) == u.Mark {
 			return filing.ExceptionText(i.Exception, i.ExceptionNote)
@@ -174,8 +176,8 @@ func exceptionText(r ledger.Row, u ledger.Pending) string {
 }
 
 // named lists the first rows, one per line, and counts the others.
-func (n *Notifier) named(ctx context.Context, of []ledger.Pending,
-	say func(ledger.Row, ledger.Pending) string) (string, error) {
+func (n *Notifier) named(ctx context.Context, of []outbox.Pending,
+	say func(ledger.Row, outbox.Pending) string) (string, error) {
 	var all []string
 	for _, u := range of[:min(shown, len(of))] {
 		r, err := n.c.Ledger.Row(ctx, u.Row)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -44,7 +46,7 @@ type Config struct {
 	Ledger  *ledger.Ledger
 	Targets []*Target
 	// On are the kinds to send. Nil means all kinds.
-	On []ledger.NotificationKind
+	On []outbox.Kind
 	// Log receives the failures. Nil means no log.
 	Log *slog.Logger
 }
@@ -61,7 +63,7 @@ type Notifier struct {
 // New returns a notifier. Without targets it does nothing.
 func New(c Config) *Notifier {
 	if c.On == nil {
-		c.On = ledger.NotificationKinds
+		c.On = outbox.Kinds
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -73,22 +75,22 @@ func New(c Config) *Notifier {
 var ErrKind = errors.New("not a kind of notification")
 
 // ParseKinds parses kinds separated by commas. An empty text and "all" mean all kinds.
-func ParseKinds(text string) ([]ledger.NotificationKind, error) {
-	var kinds []ledger.NotificationKind
+func ParseKinds(text string) ([]outbox.Kind, error) {
+	var kinds []outbox.Kind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
-		kind := ledger.NotificationKind(word)
+		kind := outbox.Kind(word)
 		switch {
 		case word == "all":
-			return ledger.NotificationKinds, nil
-		case !slices.Contains(ledger.NotificationKinds, kind):
+			return outbox.Kinds, nil
+		case !slices.Contains(outbox.Kinds, kind):
 			return nil, fmt.Errorf("%w: %q. The kinds are: all, %s", ErrKind, word,
-				strings.Trim(fmt.Sprint(ledger.NotificationKinds), "[]"))
+				strings.Trim(fmt.Sprint(outbox.Kinds), "[]"))
 		default:
 			kinds = append(kinds, kind)
 		}
 	}
 	if kinds == nil {
-		return ledger.NotificationKinds, nil
+		return outbox.Kinds, nil
 	}
 	return kinds, nil
 }
@@ -135,7 +137,7 @@ func (n *Notifier) check(ctx context.Context, last bool) error {
 
 // write adds a notification to the ledger for each new event.
 func (n *Notifier) write(ctx context.Context, last bool) error {
-	reportable, err := n.c.Ledger.Notifications().FindReportable(ctx)
+	reportable, err := n.c.Ledger.FindReportable(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,9 +149,9 @@ func (n *Notifier) write(ctx context.Context, last bool) error {
 	)
 }
 
-func (n *Notifier) sends(kind ledger.NotificationKind) bool { return slices.Contains(n.c.On, kind) }
+func (n *Notifier) sends(kind outbox.Kind) bool { return slices.Contains(n.c.On, kind) }
 
-func (n *Notifier) add(ctx context.Context, notification ledger.Notification, err error) error {
+func (n *Notifier) add(ctx context.Context, notification outbox.Notification, err error) error {
 	if err == nil {
 		_, err = n.c.Ledger.Notifications().Add(ctx, notification)
 	}
@@ -164,7 +166,7 @@ func (n *Notifier) notifyFunds(ctx context.Context, reportable ledger.Reportable
 	enough := !out && reportable.Halt != filing.HaltKey
 	lasted := n.lasted("funds", enough && reportable.FundsReported, steady)
 	switch {
-	case !n.sends(ledger.NotifyFunds):
+	case !n.sends(outbox.KindFunds):
 		return nil
 	case out && !reportable.FundsReported:
 		notification, err := n.fundsOut(ctx, reportable)
@@ -178,23 +180,23 @@ func (n *Notifier) notifyFunds(ctx context.Context, reportable ledger.Reportable
 
 func (n *Notifier) notifyKey(ctx context.Context, reportable ledger.Reportable) error {
 	switch refused := reportable.Halt == filing.HaltKey; {
-	case !n.sends(ledger.NotifyKey):
+	case !n.sends(outbox.KindKey):
 		return nil
 	case refused && !reportable.KeyReported:
 		return n.add(ctx, n.keyRefused(reportable), nil)
 	case !refused && reportable.KeyReported:
-		return n.c.Ledger.Notifications().End(ctx, ledger.NotifyKey, "")
+		return n.c.Ledger.Notifications().End(ctx, outbox.KindKey, "")
 	}
 	return nil
 }
 
 func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportable) error {
-	if !n.sends(ledger.NotifyBatch) {
+	if !n.sends(outbox.KindBatch) {
 		return nil
 	}
 	var all error
 	for _, id := range reportable.Resumed {
-		all = errors.Join(all, n.c.Ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
+		all = errors.Join(all, n.c.Ledger.Notifications().End(ctx, outbox.KindBatch, id))
 	}
 	for _, id := range reportable.Ended {
 		notification, err := n.batchEnded(ctx, id, time.Now().Add(-giveUp))
@@ -211,17 +213,17 @@ func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable,
 		all = n.c.Ledger.Notifications().ForgetCured(ctx)
 	}
 	type heap struct {
-		kind  ledger.NotificationKind
+		kind  outbox.Kind
 		batch string
 	}
-	heaps := make(map[heap][]ledger.Pending)
+	heaps := make(map[heap][]outbox.Pending)
 	for _, u := range reportable.Pending {
 		if n.sends(u.Kind) {
 			heaps[heap{u.Kind, u.Batch}] = append(heaps[heap{u.Kind, u.Batch}], u)
 		}
 	}
 	for what := range n.seen {
-		if kind, batch, ok := strings.Cut(what, "|"); ok && heaps[heap{ledger.NotificationKind(kind), batch}] == nil {
+		if kind, batch, ok := strings.Cut(what, "|"); ok && heaps[heap{outbox.Kind(kind), batch}] == nil {
 			delete(n.seen, what)
 		}
 	}
@@ -283,10 +285,10 @@ func (n *Notifier) deliver(ctx context.Context) error {
 			if slices.Contains(notification.Reported, t.id) {
 				continue
 			}
-			again = time.Now().Add(backoff(notification.Tries))
+			again = time.Now().Add(backoff(notification.Attempts))
 			failure = append(failure, fmt.Sprintf("%s: %v", t, down[t]))
 			n.c.Log.Warn("notification not delivered", "target", t.String(), "kind", notification.Kind, "times",
-				notification.Tries, "err", down[t])
+				notification.Attempts, "err", down[t])
 		}
 		// Record a delivery even while the process ends.
 		if err := n.c.Ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notification, again,
@@ -300,7 +302,7 @@ func (n *Notifier) deliver(ctx context.Context) error {
 // targetsOf returns the firm's targets, and a mailbox for each recipient of the notification. The
 // mailboxes use the first mail server among the targets. Without a mail server, only the firm's
 // targets get the notification.
-func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
+func (n *Notifier) targetsOf(notification outbox.Notification) []*Target {
 	all := slices.Clone(n.c.Targets)
 	server := slices.IndexFunc(n.c.Targets, func(t *Target) bool { return t.mailTo != nil })
 	for _, recipient := range notification.Recipients {
@@ -316,7 +318,7 @@ func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
 }
 
 // send sends a notification in parallel to all targets that do not have it yet.
-func send(ctx context.Context, notification *ledger.Notification, targets []*Target, down map[*Target]error) {
+func send(ctx context.Context, notification *outbox.Notification, targets []*Target, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	waiting := slices.DeleteFunc(slices.Clone(targets), func(t *Target) bool {
@@ -339,7 +341,7 @@ func Test(ctx context.Context, targets []*Target) []error {
 	return sendAll(ctx, targets, testMessage)
 }
 
-func sendAll(ctx context.Context, targets []*Target, m ledger.Notification) []error {
+func sendAll(ctx context.Context, targets []*Target, m outbox.Notification) []error {
 	failed := make([]error, len(targets))
 	var sending sync.WaitGroup
 	for i, t := range targets {

@@ -14,6 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -25,7 +29,7 @@ import (
 // inbox is a target that keeps what it is told.
 type inbox struct {
 	mu   sync.Mutex
-	told []ledger.Notification
+	told []outbox.Notification
 	fail error
 }
 
@@ -33,7 +37,7 @@ func (b *inbox) target(id string) *Target {
 	return &Target{
 		id:   id,
 		name: id,
-		send: func(_ context.Context, m ledger.Notification) error {
+		send: func(_ context.Context, m outbox.Notification) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if b.fail == nil {
@@ -75,7 +79,7 @@ func (b *inbox) bodies() map[string]string {
 }
 
 // message returns the first message told since the last time.
-func (b *inbox) message() ledger.Notification {
+func (b *inbox) message() outbox.Notification {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.told[0]
@@ -306,7 +310,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		box.want(s.T)
 		s.answer(filing.Refused, rows[2])
 		time.Sleep(2 * every)
-		if m := box.message(); m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
+		if m := box.message(); m.Batch != "b" || m.Kind != outbox.KindBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
 			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\n"+
 				"Download the results: importer results b -o FILE" {
@@ -445,7 +449,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 			}
 		}
 		keep := func(subject string) {
-			_, err := s.Notifications().Add(ctx, ledger.Notification{Kind: ledger.NotifySchedule, Subject: subject})
+			_, err := s.Notifications().Add(ctx, outbox.Notification{Kind: outbox.KindSchedule, Subject: subject})
 			s.must(err)
 		}
 		keep("one")
@@ -456,7 +460,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		away.want(s.T, "one")
 		here.want(s.T)
 
-		before := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule))
+		before := strings.Count(log.String(), "kind="+string(outbox.KindSchedule))
 		away.set(errors.New("no route"))
 		keep("two")
 		pass(giveUp + time.Hour)
@@ -464,7 +468,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		pass(time.Hour)
 		away.want(s.T)
 		here.want(s.T, "two")
-		if tries := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule)) - before; tries < 50 ||
+		if tries := strings.Count(log.String(), "kind="+string(outbox.KindSchedule)) - before; tries < 50 ||
 			tries > 150 {
 			t.Errorf("tried %d times", tries)
 		}
@@ -500,7 +504,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 			s.must(n.check(context.Background(), false))
 		}
 		box.want(s.T, "new.xlsx is finished: 1 of 1 row placed")
-		reportable, err := s.Notifications().FindReportable(context.Background())
+		reportable, err := s.FindReportable(context.Background())
 		if err != nil || len(reportable.Ended) > 0 {
 			t.Errorf("%v, %v", reportable.Ended, err)
 		}
@@ -561,8 +565,8 @@ func TestFleetTellsOnce(t *testing.T) {
 func TestApprovalsAreReported(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
-		for name, role := range map[string]ledger.Role{"vera@example.com": ledger.Approver, "paul": ledger.Preparer} {
-			_, err := s.Accounts().Add(ctx, name, []ledger.Role{role})
+		for name, role := range map[string]account.Role{"vera@example.com": account.Approver, "paul": account.Preparer} {
+			_, err := s.Accounts().Add(ctx, name, []account.Role{role})
 			s.must(err)
 		}
 		paul, err := s.Accounts().Find(ctx, "paul")
@@ -587,7 +591,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		if got := all[0].Recipients; len(got) != 1 || got[0] != "vera@example.com" {
 			s.Errorf("asked of %q", got)
 		}
-		if body := box.bodies()[string(ledger.NotifyApprovalNeeded)+" b"]; !strings.HasSuffix(body,
+		if body := box.bodies()[string(outbox.KindApprovalNeeded)+" b"]; !strings.HasSuffix(body,
 			"Open: https://filings.example.com/batches/b/approve\n") {
 			s.Errorf("no link in %s", body)
 		}
@@ -596,7 +600,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		time.Sleep(2 * every)
 		all, err = s.Notifications().List(ctx, 5)
 		s.must(err)
-		i := slices.IndexFunc(all, func(n ledger.Notification) bool { return n.Kind == ledger.NotifyRejected })
+		i := slices.IndexFunc(all, func(n outbox.Notification) bool { return n.Kind == outbox.KindRejected })
 		if i < 0 || !slices.Equal(all[i].Recipients, []string{"paul@example.com"}) ||
 			!strings.Contains(all[i].Body, "too early") {
 			s.Errorf("%+v", all)
@@ -613,7 +617,7 @@ func TestRecipientsGetMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := ledger.Notification{Recipients: []string{"firm@example.com", "vera@example.com"}}
+	to := outbox.Notification{Recipients: []string{"firm@example.com", "vera@example.com"}}
 	var names []string
 	for _, target := range New(Config{Targets: targets}).targetsOf(to) {
 		names = append(names, target.String())

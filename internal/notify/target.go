@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // Target is a destination of notifications: a webhook, a Slack channel, or a mailbox.
@@ -20,7 +20,7 @@ type Target struct {
 	id string
 	// name is the public name: the scheme and, unless it contains a secret, the host.
 	name string
-	send func(context.Context, ledger.Notification) error
+	send func(context.Context, outbox.Notification) error
 	// mailTo returns the same mail server for another mailbox. It is nil unless the target is a
 	// mailbox.
 	mailTo func(recipient string) *Target
@@ -37,7 +37,7 @@ var ErrTarget = errors.New("not a target of notifications")
 
 // Send sends a message. It waits for the answer no longer than the context allows. Its errors
 // contain no part of the target's URL except the host.
-func (t *Target) Send(ctx context.Context, m ledger.Notification) error { return t.send(ctx, m) }
+func (t *Target) Send(ctx context.Context, m outbox.Notification) error { return t.send(ctx, m) }
 
 // beginning finds the starts of URLs in a list: at its start, after a comma or a blank. A comma
 // within a URL, as between two recipients, does not end it.
@@ -130,6 +130,6 @@ func Mailer(targets []*Target) func(ctx context.Context, to, subject, body strin
 		return nil
 	}
 	return func(ctx context.Context, to, subject, body string) error {
-		return targets[server].mailTo(to).Send(ctx, ledger.Notification{Subject: subject, Body: body})
+		return targets[server].mailTo(to).Send(ctx, outbox.Notification{Subject: subject, Body: body})
 	}
 }

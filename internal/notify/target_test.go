@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
-
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // receiver is a webhook that keeps what it is sent.
@@ -85,8 +85,8 @@ func one(t *testing.T, text string) *Target {
 	return targets[0]
 }
 
-var sample = ledger.Notification{
-	Kind:    ledger.NotifyBatch,
+var sample = outbox.Notification{
+	Kind:    outbox.KindBatch,
 	Batch:   "b7k2",
 	Subject: "Bulkfiling: café has ended",
 	Body:    "Batch b7k2: 3 placed.\nSpent: $1.00, <!channel> & more.",

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // slackHost also accepts Slack's JSON at https://.
@@ -44,12 +44,12 @@ func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
 	return []*Target{{
 		id:   idOf(u),
 		name: nameOf(u),
-		send: func(ctx context.Context, m ledger.Notification) error { return post(ctx, &address, header, payload(m)) },
+		send: func(ctx context.Context, m outbox.Notification) error { return post(ctx, &address, header, payload(m)) },
 	}}, nil
 }
 
 // webhookPayload returns a JSON object of strings.
-func webhookPayload(m ledger.Notification) map[string]string {
+func webhookPayload(m outbox.Notification) map[string]string {
 	payload := map[string]string{"title": m.Subject, "message": m.Body, "kind": string(m.Kind)}
 	if m.Batch != "" {
 		payload["batch"] = m.Batch
@@ -60,7 +60,7 @@ func webhookPayload(m ledger.Notification) map[string]string {
 // slackEscape keeps a name such as <!channel> from being a command.
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-func slackPayload(m ledger.Notification) map[string]string {
+func slackPayload(m outbox.Notification) map[string]string {
 	return map[string]string{"text": slackEscape.Replace(m.Subject + "\n" + m.Body)}
 }
 

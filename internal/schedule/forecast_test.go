@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -198,7 +200,7 @@ func TestFundsAreRemindedOf(t *testing.T) {
 		f.must(err)
 		told = nil
 		for _, n := range list {
-			if n.Kind == ledger.NotifyFundsNeeded {
+			if n.Kind == outbox.KindFundsNeeded {
 				told = append(told, n.At.Format("01-02 ")+n.Subject)
 			}
 		}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -34,9 +35,9 @@ func (s *Scheduler) remindOfFunds(ctx context.Context, today season.Date) error 
 	}
 	lines = append(lines, "", "Top up at the filing service, then record the deposit: importer deposit AMOUNT, "+
 		"or on the page, under Balance", "Orders that the balance does not cover wait; none is lost.")
-	return s.addReminder(ctx, ledger.Notification{
-		Kind:    ledger.NotifyFundsNeeded,
+	return s.addReminder(ctx, outbox.Notification{
+		Kind:    outbox.KindFundsNeeded,
 		Path:    "/balance/forecast",
-		Pending: []ledger.Pending{reminderOf(ledger.NotifyFundsNeeded, short.Date, short.Date.DaysSince(today))},
+		Pending: []outbox.Pending{reminderOf(outbox.KindFundsNeeded, short.Date, short.Date.DaysSince(today))},
 	}, fmt.Sprintf("%s more needed by %s", short.Short.Dollars(), short.Date.American()), lines)
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -103,7 +104,7 @@ func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 
 // reminderOf identifies a reminder by its kind, the day that it is about, and the days before that
 // day.
-func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.Pending {
+func reminderOf(kind outbox.Kind, on season.Date, left int) outbox.Pending {
 	before := remindBefore[len(remindBefore)-1]
 	for _, days := range remindBefore {
 		if left <= days {
@@ -112,7 +113,7 @@ func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.P
 		}
 	}
 	epoch := season.Date{Year: 1970, Month: time.January, Day: 1}
-	return ledger.Pending{Kind: kind, Ref: int64(on.DaysSince(epoch)), Mark: int64(before)}
+	return outbox.Pending{Kind: kind, Ref: int64(on.DaysSince(epoch)), Mark: int64(before)}
 }
 
 // remindOfDueDates writes one message about all due dates that came within 60, 30 or 7 days. A
@@ -122,15 +123,15 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	reported, err := s.c.Ledger.Notifications().ListReported(ctx, ledger.NotifyDueSoon)
+	reported, err := s.c.Ledger.Notifications().ListReported(ctx, outbox.KindDueSoon)
 	if err != nil {
 		return err
 	}
 	var days []dueDay
-	var pending []ledger.Pending
+	var pending []outbox.Pending
 	reports := 0
 	for _, day := range byDay(open, today) {
-		if r := reminderOf(ledger.NotifyDueSoon, day.date, day.days); !reported[r] {
+		if r := reminderOf(outbox.KindDueSoon, day.date, day.days); !reported[r] {
 			days, pending, reports = append(days, day), append(pending, r), reports+len(day.entries)
 		}
 	}
@@ -144,7 +145,7 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 	}
 	lines = append(lines, "", "Upload their spreadsheet, or run their schedule: importer schedule run-now NAME",
 		"All due dates: on the page, under Schedules, Due dates")
-	return s.addReminder(ctx, ledger.Notification{Kind: ledger.NotifyDueSoon, Pending: pending}, subject, lines)
+	return s.addReminder(ctx, outbox.Notification{Kind: outbox.KindDueSoon, Pending: pending}, subject, lines)
 }
 
 // within names the day, or the first and the last of several.
@@ -176,7 +177,7 @@ func (d dueDay) lines() []string {
 }
 
 // addReminder adds a notification, unless another process has added it.
-func (s *Scheduler) addReminder(ctx context.Context, n ledger.Notification, subject string, lines []string) error {
+func (s *Scheduler) addReminder(ctx context.Context, n outbox.Notification, subject string, lines []string) error {
 	n.Subject = subject
 	n.Body = strings.Join(lines, "\n") + "\n"
 	_, err := s.c.Ledger.Notifications().Add(ctx, n)

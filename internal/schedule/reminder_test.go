@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -67,7 +69,7 @@ func testReminders(t *testing.T, database string) {
 		all = append(all, schedule.New(schedule.Config{Ledger: open(dir), Now: clock}))
 	}
 	seen := 0
-	remind := func(at time.Time, want ...string) []ledger.Notification {
+	remind := func(at time.Time, want ...string) []outbox.Notification {
 		t.Helper()
 		now = at
 		var both sync.WaitGroup

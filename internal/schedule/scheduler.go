@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -340,8 +342,8 @@ func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, er
 // notify adds a lasting notification. about is the batch or the run, and prevents two processes
 // from adding it twice.
 func (s *Scheduler) notify(ctx context.Context, about, subject, body string) error {
-	_, err := s.c.Ledger.Notifications().Add(ctx, ledger.Notification{
-		Kind:    ledger.NotifySchedule,
+	_, err := s.c.Ledger.Notifications().Add(ctx, outbox.Notification{
+		Kind:    outbox.KindSchedule,
 		Batch:   about,
 		Lasts:   true,
 		Subject: subject,

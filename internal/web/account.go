@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -14,12 +16,12 @@ import (
 
 // accountHandler handles the accounts of the firm, their sessions, and the audit log.
 type accountHandler struct {
-	accounts ledger.Accounts
+	accounts *account.Accounts
 	log      *audit.Log
 }
 
 func (h *accountHandler) routes() []route {
-	own := func(serve func(*request, ledger.Account) error) func(*request) error {
+	own := func(serve func(*request, account.Account) error) func(*request) error {
 		return func(v *request) error { return serve(v, v.session.Account) }
 	}
 	const (
@@ -43,10 +45,10 @@ func (h *accountHandler) routes() []route {
 }
 
 // rolesOf returns the roles that are ticked in a form.
-func rolesOf(v *request) []ledger.Role {
-	var roles []ledger.Role
+func rolesOf(v *request) []account.Role {
+	var roles []account.Role
 	for _, r := range v.r.PostForm["role"] {
-		roles = append(roles, ledger.Role(r))
+		roles = append(roles, account.Role(r))
 	}
 	return roles
 }
@@ -63,7 +65,7 @@ func (h *accountHandler) addAccount(v *request) error {
 	return h.showLink(v, account, "Added.")
 }
 
-func (h *accountHandler) changeAccount(v *request, account ledger.Account) error {
+func (h *accountHandler) changeAccount(v *request, account account.Account) error {
 	disabled := v.form("disabled") != ""
 	what, note := "account-roles", strings.Join(v.r.PostForm["role"], ", ")
 	switch {
@@ -84,22 +86,22 @@ func (h *accountHandler) changeAccount(v *request, account ledger.Account) error
 }
 
 // changeEmail changes where links and messages to the owner of an account go.
-func (h *accountHandler) changeEmail(v *request, account ledger.Account) error {
+func (h *accountHandler) changeEmail(v *request, account account.Account) error {
 	email := v.form("email")
 	err := h.accounts.SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
 		email)
 	return v.done(err, "/settings#accounts", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
 }
 
-func (h *accountHandler) makeLink(v *request, a ledger.Account) error { return h.showLink(v, a, "") }
+func (h *accountHandler) makeLink(v *request, a account.Account) error { return h.showLink(v, a, "") }
 
 // showLink makes a one-time sign-in link and shows it on the answer page only.
-func (h *accountHandler) showLink(v *request, a ledger.Account, said string) error {
+func (h *accountHandler) showLink(v *request, a account.Account, said string) error {
 	secret, err := h.accounts.MakeSignInLink(v.withAudit("account-link", a.Name, ""), a.ID, linkLife)
 	switch {
-	case errors.Is(err, ledger.ErrSignInLink):
+	case errors.Is(err, account.ErrSignInLink):
 		return badRequest("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
-	case errors.Is(err, ledger.ErrManaged):
+	case errors.Is(err, account.ErrManaged):
 		return badRequest("%s signs in with a company account and needs no link. No link was made.", a.Name)
 	case err != nil:
 		return err
@@ -120,8 +122,8 @@ func (h *accountHandler) revokeLink(v *request) error {
 
 // sessionsPage lists the sessions of an account.
 type sessionsPage struct {
-	Account  ledger.Account
-	Sessions []ledger.Session
+	Account  account.Account
+	Sessions []account.Session
 	// Own reports whether the account is the reader's.
 	Own bool
 	// Current is the ID of the reader's session.
@@ -133,14 +135,14 @@ type sessionsPage struct {
 
 // sessionsPath returns the address of the sessions page that the request belongs to. It is the
 // reader's own page unless the path names an account.
-func sessionsPath(v *request, a ledger.Account) string {
+func sessionsPath(v *request, a account.Account) string {
 	if v.r.PathValue("account") == "" {
 		return "/sessions"
 	}
 	return "/settings/accounts/" + a.ID + "/sessions"
 }
 
-func (h *accountHandler) sessions(v *request, a ledger.Account) error {
+func (h *accountHandler) sessions(v *request, a account.Account) error {
 	all, err := h.accounts.ListSessions(v.ctx(), a.ID)
 	if err != nil {
 		return err
@@ -156,18 +158,18 @@ func (h *accountHandler) sessions(v *request, a ledger.Account) error {
 	if p.Own {
 		title = "Sessions"
 	}
-	p.MayEnd = p.Own || v.may(ledger.Operator)
+	p.MayEnd = p.Own || v.may(account.Operator)
 	return v.show(nil, "sessions.html", title, p)
 }
 
-func (h *accountHandler) endSession(v *request, a ledger.Account) error {
+func (h *accountHandler) endSession(v *request, a account.Account) error {
 	err := h.accounts.EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
 		v.r.PathValue("session"))
 	return v.done(err, sessionsPath(v, a), "The session has ended. That browser must sign in again.")
 }
 
 // endSessions ends all sessions of an account except the reader's current session.
-func (h *accountHandler) endSessions(v *request, a ledger.Account) error {
+func (h *accountHandler) endSessions(v *request, a account.Account) error {
 	keep, note := "", "all sessions"
 	if a.ID == v.session.Account.ID {
 		keep, note = v.secret, "all sessions but this one"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -93,7 +95,7 @@ type actionList struct {
 }
 
 // add adds an action if the reader has one of the roles.
-func (l *actionList) add(roles []ledger.Role, a action) {
+func (l *actionList) add(roles []account.Role, a action) {
 	if slices.ContainsFunc(roles, l.v.may) {
 		l.all = append(l.all, a)
 	}
@@ -182,7 +184,7 @@ func (l *actionList) addFunds(f *actionFacts) {
 	if short := f.fleet.balance.Missing(f.queued.Amount); f.fleet.balance.HasDeposit && short > 0 {
 		a.Text += ", short by " + money.Cost{Amount: short, Certainty: f.queued.Certainty}.String()
 	}
-	if !l.v.may(ledger.Operator) {
+	if !l.v.may(account.Operator) {
 		a.Button, a.Path = "See balance", "/balance"
 	}
 	l.add(viewer, a)
@@ -190,7 +192,7 @@ func (l *actionList) addFunds(f *actionFacts) {
 
 // addApprovals adds an action for each batch or raised cost that the reader may approve.
 func (o *overview) addApprovals(l *actionList, f *actionFacts) error {
-	if !l.v.may(ledger.Approver) {
+	if !l.v.may(account.Approver) {
 		return nil
 	}
 	for _, b := range f.batches {
@@ -227,7 +229,7 @@ func (o *overview) addApprovals(l *actionList, f *actionFacts) error {
 
 // addSentBack adds an action for each draft that an approver sent back.
 func (o *overview) addSentBack(l *actionList) error {
-	if !l.v.may(ledger.Preparer) {
+	if !l.v.may(account.Preparer) {
 		return nil
 	}
 	back, err := o.ledger.Approvals().ListSentBack(l.v.ctx())
@@ -258,7 +260,7 @@ func (l *actionList) addUncertain(f *actionFacts) {
 	if a.Note = "In " + text.CountOf(in, "batch", "batches") + "."; in == 1 {
 		a.Note, a.Batch, a.Path = file, batch, "/uncertain?batch="+batch
 	}
-	if !l.v.may(ledger.Operator) {
+	if !l.v.may(account.Operator) {
 		a.Button = "See orders"
 	}
 	l.add(hands, a)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
@@ -21,7 +23,7 @@ import (
 func wantsApproval(t *testing.T, change ...func(*Config)) (s *testSite, asker *visitor, batch string) {
 	s = newSite(t, change...)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
-	asker = s.as(ledger.Preparer, ledger.Approver)
+	asker = s.as(account.Preparer, account.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
 	return s, asker, asker.submit(path, body)
 }
@@ -30,7 +32,7 @@ func wantsApproval(t *testing.T, change ...func(*Config)) (s *testSite, asker *v
 // other did.
 func TestApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
-	preparer := s.as(ledger.Preparer)
+	preparer := s.as(account.Preparer)
 	_, body := asker.get("/batches/" + batch + "/approve")
 	asker.wants(body, "Waiting for approval", "You uploaded this spreadsheet, so someone else must approve it.")
 	if strings.Contains(body, `id="approve"`) {
@@ -43,7 +45,7 @@ func TestApproval(t *testing.T) {
 	asker.wants(asker.posted("/batches/"+batch+"/approve", "plan", plan),
 		"so someone else must approve it. Nothing was sent.")
 
-	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
+	people := []*visitor{s.as(account.Approver), s.as(account.Approver)}
 	pages, said := make([]string, len(people)), make([]string, len(people))
 	for i, p := range people {
 		_, pages[i] = p.get("/batches/" + batch + "/approve")
@@ -80,7 +82,7 @@ func (s *testSite) plan(batch string) string {
 // An approval is for what was shown: anything else is shown again, and nothing is sent.
 func TestApprovalOfAnotherPlan(t *testing.T) {
 	s, _, batch := wantsApproval(t)
-	v := s.as(ledger.Approver)
+	v := s.as(account.Approver)
 	plan := s.plan(batch)
 	s.must(s.Ledger.Approvals().Request(t.Context(), batch, "what it was before"))
 	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed",
@@ -107,7 +109,7 @@ func TestTheApprovalPage(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, "check 1"))
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	path, body := v.sheet("clients.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,DE,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n"+
 		"comp_3,LLC,DE,DE,26,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
@@ -131,7 +133,7 @@ func TestTheApprovalPage(t *testing.T) {
 	}
 	v.wants(body, "data-print", "Uploaded by", q.Plan)
 	batch := v.submit(path, body)
-	a := s.as(ledger.Approver)
+	a := s.as(account.Approver)
 	_, body = a.get("/batches/" + batch + "/approve")
 	a.wants(body, append(said, "Batch "+batch, "Approve 2 orders, "+q.TotalText(), "Send back…", "Reject…")...)
 	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
@@ -143,7 +145,7 @@ func TestTheApprovalPage(t *testing.T) {
 	if text := elements.ReplaceAllString(body, " "); !strings.Contains(text, "submitted 2 orders, "+q.Total.String()) {
 		t.Errorf("no history on\n%s", text)
 	}
-	_, body = s.as(ledger.Auditor).get("/batches/" + batch + "/approve")
+	_, body = s.as(account.Auditor).get("/batches/" + batch + "/approve")
 	if strings.Contains(body, `id="approve"`) || strings.Contains(body, "Send back") {
 		t.Error("someone who is no approver has the buttons")
 	}
@@ -154,7 +156,7 @@ func TestTheApprovalPage(t *testing.T) {
 // say who rejected it and why.
 func TestRefusedApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
-	a := s.as(ledger.Approver)
+	a := s.as(account.Approver)
 	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "  "), "Enter a comment")
 	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "Leave out <Ada>."), "Sent back to "+asker.name)
 	back, err := s.Ledger.Approvals().ListSentBack(t.Context())
@@ -187,7 +189,7 @@ func TestRefusedApproval(t *testing.T) {
 // Operators set where links and messages to people go.
 func TestEmailIsSet(t *testing.T) {
 	s := newSite(t)
-	o, a := s.as(ledger.Operator), s.as(ledger.Approver)
+	o, a := s.as(account.Operator), s.as(account.Approver)
 	path := "/settings/accounts/" + mustAccount(s, a.name).ID + "/email"
 	o.answers(http.StatusUnprocessableEntity, path, "email", "not an address")
 	o.wants(o.posted(path, "email", "vera@example.com"), `value="vera@example.com"`)
@@ -210,7 +212,7 @@ func (s *testSite) waitsAt(row ledger.Row, more money.Cents) {
 // number of rows with the same sum is shown again.
 func TestANewCostIsApprovedAsShown(t *testing.T) {
 	s, _, batch := wantsApproval(t)
-	v := s.as(ledger.Approver)
+	v := s.as(account.Approver)
 	path := "/batches/" + batch
 	v.wants(v.posted(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0"), "Nothing here waits for approval")
 	v.post(path+"/approve", "plan", s.plan(batch))
@@ -262,7 +264,7 @@ type walk struct {
 
 func newWalk(t *testing.T) *walk {
 	w := &walk{testSite: newSite(t)}
-	w.one, w.second, w.helper = w.as(ledger.Roles...), w.as(ledger.Approver), w.as(ledger.Preparer)
+	w.one, w.second, w.helper = w.as(account.Roles...), w.as(account.Approver), w.as(account.Preparer)
 	w.place()
 	return w
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -21,7 +23,7 @@ func (s *testSite) book() ledger.Balance {
 
 // A deposit is entered once however often the form arrives, and recorded.
 func TestDeposit(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	_, body := v.get("/balance")
 	v.wants(body, "unknown", "No deposit is recorded", "No entries yet")
 	sure := []string{"once", hidden(body, "once"), "kind", "deposit", "amount", "$2,500.50", "note", "wire <b>"}
@@ -42,7 +44,7 @@ func TestDeposit(t *testing.T) {
 
 // What cannot be an amount is refused with the reason.
 func TestNoDeposit(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	for _, c := range []struct{ kind, amount, note, says string }{
 		{"deposit", "", "", "Enter the amount"},
 		{"deposit", "12,50", "", "Not an amount"},
@@ -68,7 +70,7 @@ func TestNoDeposit(t *testing.T) {
 
 // The page says what the queued rows take, and what a deposit means for them.
 func TestBalanceOfAQueue(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
@@ -87,7 +89,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,"+
 		"User Email\ncomp_1,A LLC,LLC,DE,OH,2026,ana@example.com\ncomp_2,B LLC,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, "Ohio asks no annual report of an LLC", "E2", "I reviewed 1 warning (row 2)",
@@ -104,7 +106,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 		"warnings", confirmed)
 	v.wants(after, "Nothing is sent before it is approved")
 	b := need(s.Ledger.Batch(t.Context(), ""))(s)
-	other := s.as(ledger.Approver)
+	other := s.as(account.Approver)
 	_, body = other.get("/batches/" + b.ID + "/approve")
 	other.wants(body, "Ohio asks no annual report of an LLC", "I reviewed 1 warning (row 2)",
 		`href="/batches/`+b.ID+`?show=notes#rows"`, "Annual report, DE LLC", "estimated")
@@ -136,7 +138,7 @@ func TestEntriesInPages(t *testing.T) {
 	for i := range linesOnPage + 5 {
 		s.must(s.Ledger.RecordDeposit(t.Context(), money.Cents(100+i), ""))
 	}
-	v := s.as(ledger.Approver)
+	v := s.as(account.Approver)
 	_, body := v.get("/balance")
 	v.wants(body, "+$1.29", "+$1.05", "Older →")
 	if strings.Contains(body, "<form method=\"post\" action=\"/balance") || strings.Contains(body, "+$1.04<") {
@@ -153,7 +155,7 @@ func TestEntriesInPages(t *testing.T) {
 
 // A fleet that is paused for funds asks again on request.
 func TestAskForFunds(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	v.wants(v.answers(http.StatusOK, "/balance/ask"), "One row is sent now")
 	acts := s.acts(audit.Query{What: "ask"})
 	if len(acts) != 1 {
@@ -164,7 +166,7 @@ func TestAskForFunds(t *testing.T) {
 // However often an order is tried, the page shows it as one line that opens; the
 // lines are filtered, and the CSV has what is filtered, with the same balances.
 func TestBalanceOfRetries(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, "=wire"))
 	batch := v.submit(v.sheet("a.csv", someClients))
 	var first ledger.Row
@@ -219,7 +221,7 @@ func TestBalanceOfRetries(t *testing.T) {
 // The page has what was charged, for a month and a client, and so do its files.
 func TestChargesPage(t *testing.T) {
 	s := newSite(t)
-	v, reader := s.as(ledger.Preparer, ledger.Operator), s.as(ledger.Auditor)
+	v, reader := s.as(account.Preparer, account.Operator), s.as(account.Auditor)
 	v.wants(v.page("/charges"), "No charges yet")
 	path, body := v.sheet("clients.csv", clientsOfTwo+"comp_3,Quay LLC,DE,2026,ana@example.com,\n")
 	batch := v.submit(path, body)
@@ -248,7 +250,7 @@ func TestChargesPage(t *testing.T) {
 
 // The forecast names what to have available and when, and the runs that need it.
 func TestForecast(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	v.wants(v.page("/balance/forecast"), "The schedules place no order until", "Nothing to pay for")
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "florida",

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -52,7 +54,7 @@ const someClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n
 // The page of a batch says how it stands, why nothing moves, and what there is
 // to do at its end.
 func TestBatchPage(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	v.wants(v.page("/batches/"+batch), "clients.csv", "No worker", "No worker is running",
 		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
@@ -103,7 +105,7 @@ func TestBatchHolds(t *testing.T) {
 		{401, 0, []string{"key refused", "refuses the API key", "An operator must correct the API key"}},
 	} {
 		s := newSite(t)
-		v := s.as(ledger.Preparer)
+		v := s.as(account.Preparer)
 		batch := v.submit(v.sheet("clients.csv", someClients))
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
 		if c.deposit > 0 {
@@ -117,7 +119,7 @@ func TestBatchHolds(t *testing.T) {
 		_, body := v.get("/batches/" + batch)
 		v.wants(body, c.says...)
 		if c.deposit > 0 {
-			_, balance := s.as(ledger.Operator).get("/balance")
+			_, balance := s.as(account.Operator).get("/balance")
 			v.wants(balance, "The recorded balance is "+c.deposit.Dollars()+", but the filing service says that its "+
 				"balance is too low: the two disagree", "record the difference as an adjustment")
 		}
@@ -131,7 +133,7 @@ func TestBatchHolds(t *testing.T) {
 // page is another one. Tabs that are empty yet are there. Someone who may no longer see
 // the page is refused.
 func TestBatchProgress(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	type answer struct {
 		Panel, Say string
@@ -192,7 +194,7 @@ func TestControl(t *testing.T) {
 	s := newSite(t)
 	// What a form changes is seen at once, however long sums are kept.
 	s.server.overview.figures = cache.New[string](cache.Options[ledger.Figures]{})
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	at := "/batches/" + batch
 	v.wants(v.posted(at+"/pause"), "No more rows are sent until someone resumes it", "This batch is paused.",
@@ -211,7 +213,7 @@ func TestControl(t *testing.T) {
 // What the service refused goes again when someone says so, once however often
 // the form arrives.
 func TestRetry(t *testing.T) {
-	s, v := visit(t, ledger.Operator, ledger.Preparer)
+	s, v := visit(t, account.Operator, account.Preparer)
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_1"})
 	s.place()
@@ -245,10 +247,10 @@ func (s *testSite) refused(v *visitor) (batch string) {
 // Rows are corrected in one upload, however often the button is pressed and by
 // whom; a row and its correction lead to each other.
 func TestCorrectOnce(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	batch := s.refused(v)
 	v.post("/batches/" + batch + "/correct")
-	_, body := s.as(ledger.Preparer).post("/batches/" + batch + "/correct")
+	_, body := s.as(account.Preparer).post("/batches/" + batch + "/correct")
 	uploads, err := s.Ledger.Uploads().List(t.Context())
 	if s.must(err); len(uploads) != 1 {
 		t.Fatalf("%d uploads", len(uploads))
@@ -285,7 +287,7 @@ func TestCorrectOnce(t *testing.T) {
 // Rows that no one will correct are dismissed: they need no action any more, keep
 // their reason, and are not sent again.
 func TestDismissRows(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	batch := s.refused(v)
 	v.wants(v.page("/batches/"+batch), "Dismiss 2 rows</button>")
 	v.answers(http.StatusConflict, "/batches/"+batch+"/dismiss", "rows", "1")
@@ -310,7 +312,7 @@ func TestDismissRows(t *testing.T) {
 // Where a correction of dismissed rows is open, the page does not say that nothing is
 // ordered for them: it may be.
 func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	batch := s.refused(v)
 	v.post("/batches/" + batch + "/correct")
 	v.prepared("/sheets/"+s.uploaded().ID, gridMark)
@@ -324,7 +326,7 @@ func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
 // A row is shown with everything that happened to it, its number masked
 // wherever the service repeats one.
 func TestRowPage(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	s.place()
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.answered(batch)
@@ -362,7 +364,7 @@ func TestRowPage(t *testing.T) {
 // What broke is told in plain words, on the row's page and in the results; what
 // the network itself said of it is folded away beside the attempt.
 func TestARowTellsWhatBroke(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, _ := s.inDoubt(v, doubtfulClients)
 	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. " +
@@ -388,7 +390,7 @@ func TestRowPage_BoughtInPart(t *testing.T) {
 	s := newSite(t)
 	s.place()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Nth: 2})
-	v := s.as(ledger.Roles...)
+	v := s.as(account.Roles...)
 	batch := v.submit(v.sheet("a.csv", "Company ID,Filing State,User Email,Order Registered Agent,Order EIN,"+
 		"Business Category,Business Purpose,Application Reason,Vehicle 55k Pounds,Gambling Wagering,File Form 720,"+
 		"Alcohol Tobacco Firearms,File Form 944,Is W2 Expected,Responsible Party First Name,"+

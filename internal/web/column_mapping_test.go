@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
+	"github.com/bulkfiling/bulkfiling/internal/account"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/xuri/excelize/v2"
 )
 
 // workbook makes a file of sheets, named first, with their rows.
@@ -35,7 +35,7 @@ func (s *testSite) workbook(change func(*excelize.File), sheets ...[][]string) s
 // What is to be known of a sheet stands before the yes: rows that a filter hides
 // would be paid for, too.
 func TestHiddenRowsAreTold(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	rows := [][]string{{"June"}, {"Company ID", "User Email", "Filing State", "Filing Year"}}
 	for i := range 4 {
 		rows = append(rows, []string{fmt.Sprintf("comp_%d", i), "ana@example.com", "DE", "2026"})
@@ -61,7 +61,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 
 // The page tells what to do in its own words: no one there can type a flag.
 func TestNoFlagsOnThePage(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	header, row := []string{"Company ID", "User Email", "Filing State", "Filing Year"}, []string{"comp_1",
 		"ana@example.com", "DE", "2026"}
 	flag := regexp.MustCompile(`--[a-z]|importer [a-z]`)
@@ -92,7 +92,7 @@ func TestNoFlagsOnThePage(t *testing.T) {
 
 // How a sheet is read is refused where it makes no sense, and stays as it was.
 func TestReadingIsRefused(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
 	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm",
 		"state": "Delaware Bay"} {
@@ -108,7 +108,7 @@ func TestReadingIsRefused(t *testing.T) {
 
 // A sheet of very many columns is shown in part: each offers all of ours.
 func TestWideSheet(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	header, row := make([]string, 4000), make([]string, 4000)
 	for i := range header {
 		header[i], row[i] = fmt.Sprintf("Measure %d", i), "1"
@@ -123,7 +123,7 @@ func TestWideSheet(t *testing.T) {
 // A sheet that was submitted before says so, and is not offered again.
 func TestSheetHandedInBefore(t *testing.T) {
 	s := newSite(t)
-	v, w := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	v, w := s.as(account.Preparer), s.as(account.Preparer)
 	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,2026\n"
 	path, body := v.sheet("a.csv", content)
 	other, _ := w.sheet("a.csv", content)
@@ -148,7 +148,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 // A list without headers is read by its columns' letters, its first row like the
 // others, and columns headed alike are told apart.
 func TestColumnsByTheirLetters(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	read := func(path, body string, fields ...string) string {
 		t.Helper()
 		status, body := v.post(path+"/columns", append([]string{"version", hidden(body, "version")}, fields...)...)
@@ -188,7 +188,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 // A sheet with a column that may be one of ours begins with its columns: what is
 // certain and what is not. A suggestion is one press, and so is the rest.
 func TestColumnsAreCheckedFirst(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	path, body := v.sheet("odd.csv", "Company ID,Contact,Sitz,Filing Year,Inc. Date,Remark\n"+
 		"comp_1,ana@example.com,DE,2026,3/4/2019,x\ncomp_2,ben@example.com,NY,2026,5/6/2020,y\n")
 	v.wants(body, "Match your columns", "3 of 6 columns", "Check 2 columns", `value="Company ID"`, `value="User Email"`,
@@ -212,7 +212,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	v.wants(v.prepared(path, body), "Approve 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)
 	other, _ := v.sheet("other.csv", "Company ID,User Email,Sitz,Filing Year\ncomp_1,ana@example.com,DE,2026\n")
-	if body := s.as(ledger.Approver).page(other); strings.Contains(body, "Match your columns") {
+	if body := s.as(account.Approver).page(other); strings.Contains(body, "Match your columns") {
 		t.Error("an approver is asked what the columns are")
 	}
 }
@@ -220,7 +220,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 // The page of an upload is a grid, and says what to do in a browser without script. One
 // that is too large for it is downloaded instead.
 func TestGridNeedsScript(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n")
 	download := `href="` + path + `/highlighted" download`
 	v.wants(body, gridMark, "slick.grid.js", "<noscript>", "This page needs JavaScript", download)

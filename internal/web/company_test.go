@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 const clientsOfTwo = "Company ID,Legal Name,Filing State,Filing Year,User Email,Client\n" +
@@ -18,7 +19,7 @@ const clientsOfTwo = "Company ID,Legal Name,Filing State,Filing Year,User Email,
 // so are its client and its file; its page has its filings, their cost, and when it
 // is due next.
 func TestSearchAndCompany(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	batch := v.submit(v.sheet("clients.csv", clientsOfTwo))
 	s.place()
 	s.answered(batch)
@@ -58,7 +59,7 @@ func TestSearchAndCompany(t *testing.T) {
 // The page of a company shows what its subscriptions cover. An operator records the
 // status of a subscription, and the order that renews a covered report.
 func TestSubscriptionsOfACompany(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	s.place()
 	var batch string
 	for n, year := range []string{"2026", "2027"} {
@@ -79,7 +80,7 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 	}
 	order := s.bought("comp_1")[0]
 	v.wants(v.page("/companies/comp_1"), "Annual subscriptions", "FL 2027", order, "Save status", "Record renewal")
-	if _, body := s.as(ledger.Auditor).get("/companies/comp_1"); strings.Contains(body, "Save status") {
+	if _, body := s.as(account.Auditor).get("/companies/comp_1"); strings.Contains(body, "Save status") {
 		t.Error("someone who is no operator has the form")
 	}
 

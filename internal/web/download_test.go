@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -21,7 +21,7 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 	t.Setenv("TMPDIR", t.TempDir())
 	s = newSite(t, change...)
 	s.place()
-	v = s.as(ledger.Preparer)
+	v = s.as(account.Preparer)
 	batch = v.submit(v.sheet("a \"b\"; ../c.csv", someClients))
 	s.answered(batch)
 	for _, order := range s.orders(batch) {
@@ -132,7 +132,7 @@ func TestDownloads(t *testing.T) {
 // The rows that need attention become a sheet of their own, read as the batch was, and
 // are corrected in place.
 func TestCorrectBatch(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	s.place()
 	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
 	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-2",

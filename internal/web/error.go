@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -97,7 +99,7 @@ var known = []struct {
 			"An operator has to check them first: importer resolve restored."}},
 	{ledger.ErrSecondPerson, httpError{http.StatusForbidden, "A second person must approve this batch",
 		"Nothing was sent."}},
-	{ledger.ErrManaged, httpError{http.StatusConflict, "The sign-in provider manages this account",
+	{account.ErrManaged, httpError{http.StatusConflict, "The sign-in provider manages this account",
 		"Nothing was changed. The roles come from the groups at the sign-in provider. Change the groups there."}},
 	{store.ErrSealed, httpError{http.StatusConflict, "This data cannot be decrypted here",
 		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
@@ -105,19 +107,19 @@ var known = []struct {
 	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
-	{ledger.ErrSignInLink, httpError{http.StatusGone, "This link no longer works",
+	{account.ErrSignInLink, httpError{http.StatusGone, "This link no longer works",
 		"A link works once and expires. Ask for a new one on the sign-in page, or ask an operator. On your own " +
 			"computer, start importer serve again to get a new link."}},
-	{ledger.ErrFlow, *errFlow},
-	{ledger.ErrIdentity, httpError{http.StatusConflict, "This company account is linked to another account",
+	{account.ErrFlow, *errFlow},
+	{account.ErrIdentity, httpError{http.StatusConflict, "This company account is linked to another account",
 		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
 			"linked to."}},
 	{ledger.ErrOrderTaken, httpError{Status: http.StatusConflict, Title: "This order belongs to another row"}},
-	{ledger.ErrAccount, nothingChanged},
-	{ledger.ErrLastOperator, nothingChanged},
+	{account.ErrAccount, nothingChanged},
+	{account.ErrLastOperator, nothingChanged},
 	{ledger.ErrPolicy, nothingChanged},
-	{ledger.ErrPasskeys, nothingChanged},
-	{ledger.ErrPasskeyTaken, nothingChanged},
+	{account.ErrPasskeys, nothingChanged},
+	{account.ErrPasskeyTaken, nothingChanged},
 	{schedule.ErrSchedule, invalidInput},
 	{schedule.ErrCompanyList, invalidInput},
 	{filingapi.ErrKeyRefused, httpError{http.StatusBadGateway, "The filing service rejects the API key",

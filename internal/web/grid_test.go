@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -84,7 +85,7 @@ func groupOf(t *testing.T, groups []gridGroup, label string) gridGroup {
 
 // Rows are searched, sorted and filtered; the cells of a column are replaced and set.
 func TestGridRows(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	page := v.grid(path, "")
 	if c := page.Counts; c.All != 4 || c.Errors < 3 || page.Total != 4 || len(page.Columns) != 7 {
@@ -129,7 +130,7 @@ func TestGridRows(t *testing.T) {
 // conflict, and the rest is saved. A request that arrives twice counts once.
 func TestGridMergesByCell(t *testing.T) {
 	s := newSite(t)
-	paula, frank := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	paula, frank := s.as(account.Preparer), s.as(account.Preparer)
 	path, _ := paula.sheet("a.csv", faultySheet)
 	const body = `{"id":"one","cells":[{"row":2,"column":4,"text":"2025","was":"25"}],"shown":[2]}`
 	first := paula.change(path, body)
@@ -159,7 +160,7 @@ func TestGridMergesByCell(t *testing.T) {
 
 // What is wrong in many rows is corrected at once, after a preview, and undone.
 func TestGridGroupFix(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	g := groupOf(t, v.grid(path, "").Groups, "Filing Year “25”")
 	if len(g.Fixes) != 1 || g.Fixes[0].Text != "2025" {
@@ -192,7 +193,7 @@ func TestGridGroupFix(t *testing.T) {
 // A person leaves out the rows of a status, or files them anyway, and can undo both.
 // What else speaks against such a row still holds it.
 func TestGridRemarks(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", `Company ID,Legal Name,User Email,Filing State,Filing Year,Status,Notes,Date Filed
 comp_1,Acme LLC,a@example.com,DE,2026,Void,,
 comp_2,Bolt LLC,a@example.com,DE,2026,Void,do not file,
@@ -239,7 +240,7 @@ comp_2,Bolt LLC,,a@example.com,DE,2026
 // A cell with a Social Security number is corrected like any other, although the
 // page does not know what it held.
 func TestGridCorrectsSecrets(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", gridSecrets)
 	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"219-09-1120","was":{"secret":true}},
 		{"row":3,"column":1,"text":"Bolt Two LLC","was":null}],"shown":[2]}`)
@@ -256,7 +257,7 @@ func TestGridCorrectsSecrets(t *testing.T) {
 // was typed into.
 func TestGridHidesSecrets(t *testing.T) {
 	s := newSite(t)
-	v, other := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	v, other := s.as(account.Preparer), s.as(account.Preparer)
 	path, _ := v.sheet("a.csv", gridSecrets)
 	answers := ""
 	send := func(who *visitor, body string) {
@@ -306,7 +307,7 @@ func TestGridHidesSecrets(t *testing.T) {
 // An added column is named by its header, in a cell and in a change of many: its index
 // changes when others are added and taken back.
 func TestGridAddedColumnMoves(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 		"comp_1,Acme LLC,a@example.com,DE,2026\n")
 	enter := func(header, text, was string) gridAnswer {
@@ -346,7 +347,7 @@ func TestGridAddedColumnMoves(t *testing.T) {
 
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	path, _ := v.sheet("a.csv", faultySheet)
 	for body, want := range map[string]int{
 		`{"id":"a","cells":[{"row":9,"column":4,"text":"x"}]}`:                                   422,
@@ -376,7 +377,7 @@ func TestGridRefuses(t *testing.T) {
 
 // A change that would take much memory is refused before it is made.
 func TestGridChangeHasLimits(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	var sheet strings.Builder
 	sheet.WriteString("Company ID,Legal Name,User Email,Filing State,Filing Year,Notes\n")
 	for i := range 3000 {
@@ -419,7 +420,7 @@ func TestGridChangeHasLimits(t *testing.T) {
 // The names at the filing service come with the look-ups, and all that differ are
 // confirmed at once.
 func TestGridNames(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	for _, id := range []string{"comp_1", "comp_2"} {
 		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Lakeshore Holdings LLC", EntityType: "LLC",
 			FormationState: "DE"})
@@ -493,7 +494,7 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			ana, ben := s.as(ledger.Preparer), s.as(ledger.Preparer)
+			ana, ben := s.as(account.Preparer), s.as(account.Preparer)
 			for id, name := range map[string]string{"comp_1": "Lakeshore Holdings LLC",
 				"comp_2": "Still Other Name Inc.",
 				"comp_3": "Zebra Quarry Corp.", "comp_4": "Still Other Name Inc."} {
@@ -538,7 +539,7 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 
 // A row that is excluded on one sheet of a file is not excluded on another one.
 func TestExclusionsStayOnTheirSheet(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	var tabs [][][]string
 	for _, name := range []string{"June", "July"} {
 		tabs = append(tabs, [][]string{{name}, {"Company ID", "User Email", "Filing State", "Filing Year"},

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // guard rejects requests for unknown hosts and requests that another site made a browser send. The
@@ -87,7 +87,7 @@ func (v *request) loadSession() error {
 		return nil
 	}
 	session, err := v.server.accounts.FindSession(v.r.Context(), cookie.Value)
-	if errors.Is(err, ledger.ErrSession) {
+	if errors.Is(err, account.ErrSession) {
 		v.signedIn = false
 		return nil
 	}
@@ -268,7 +268,7 @@ func (s *server) recordDenial(v *request, reason string) {
 }
 
 // recordFailedSignIn logs a failed sign-in and adds an audit event.
-func (s *server) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
+func (s *server) recordFailedSignIn(v *request, a account.Account, proof string, err error) {
 	s.log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
 	s.keepTrace(v.ctx(), s.failures, audit.Event{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -40,7 +42,7 @@ func TestNoPathLeadsToAnotherSite(t *testing.T) {
 
 // What no database keeps as text is refused before it is asked for.
 func TestTextsThatAreNone(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	for _, bad := range []string{"%00", "%ff", "a%c0%80"} {
 		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404,
 			"/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
@@ -92,7 +94,7 @@ func TestAgents(t *testing.T) {
 
 // A person who is added gets a link, from a form with a name as browsers send it.
 func TestAddedPersonGetsALink(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer"), "/enter?link=")
 	v.wants(v.posted("/settings/accounts", "once", "O1", "name", "Leo"), "This was already done")
 	acts := s.acts(audit.Query{Of: "ana"})
@@ -105,7 +107,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 // once it is there.
 func TestSentAgainAfterItBrokeOff(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "once",
 		"U1"); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", status)
@@ -146,7 +148,7 @@ func TestFileNames(t *testing.T) {
 
 // What is said of columns for the sheets to come is not changed without an act.
 func TestKeptMappingIsAnAct(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
 	s.must(s.Ledger.AuditLog().Record(t.Context(), audit.Event{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
@@ -168,7 +170,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 // An upload while too many wait is refused with the time to come back, and nothing
 // of the file is kept.
 func TestBusyServerSaysWhenToComeBack(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	sheet.LimitReaders(1, 0)
 	defer sheet.LimitReaders(0, 0)
 	leave := need(sheet.AcquireReader(t.Context()))(s)
@@ -196,7 +198,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 // An operator sees for whom an account stands that signed in by a link.
 func TestWhoMadeALink(t *testing.T) {
 	s := newSite(t)
-	ana := s.member("ana", ledger.Operator)
+	ana := s.member("ana", account.Operator)
 	_, body := ana.post("/settings/accounts", "name", "leo", "role", "approver")
 	_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?link=")
 	secret, _, _ := strings.Cut(rest, "<")
@@ -207,7 +209,7 @@ func TestWhoMadeALink(t *testing.T) {
 	const note = "signed in with a link from <bdi>ana</bdi>"
 	ana.wants(ana.page("/settings"), note)
 	leo.wants(leo.page("/security"), "You signed in with a link from <bdi>ana</bdi>")
-	need(s.Ledger.Accounts().BeginSession(t.Context(), "leo", ledger.SignIn{Life: time.Hour, OwnWay: true}))(s)
+	need(s.Ledger.Accounts().BeginSession(t.Context(), "leo", account.SignIn{Life: time.Hour, OwnWay: true}))(s)
 	if _, body := ana.get("/settings"); strings.Contains(body, note) {
 		t.Error("the owner signed in without a link")
 	}
@@ -216,14 +218,14 @@ func TestWhoMadeALink(t *testing.T) {
 // A session that ends while a body arrives does nothing with it.
 func TestSessionEndsDuringBody(t *testing.T) {
 	s := newSite(t)
-	s.as(ledger.Operator)
+	s.as(account.Operator)
 	for _, c := range []struct{ path, kind, start, end string }{
 		{"/settings/accounts", "application/x-www-form-urlencoded", "name=evil&", "role=operator"},
 		{"/sheets", "multipart/form-data; boundary=b",
 			"--b\r\nContent-Disposition: form-data; name=file; filename=a.csv\r\n\r\n" +
 				strings.Repeat("Company ID,Filing State\n", 1000), "c1,DE\r\n--b--\r\n"},
 	} {
-		v := s.as(ledger.Operator, ledger.Preparer)
+		v := s.as(account.Operator, account.Preparer)
 		body, client := io.Pipe()
 		r := need(http.NewRequest(http.MethodPost, s.url+c.path, body))(s)
 		r.Header.Set("Content-Type", c.kind)
@@ -301,9 +303,9 @@ func TestTracesAreBounded(t *testing.T) {
 // accounts' ids. No link, token or name that someone typed is in it,
 // nor in the audit log.
 func TestSignInsAndChangesAreTraced(t *testing.T) {
-	var box outbox
+	var box mailbox
 	s, book := loggedSite(t, func(c *Config) { c.Mail = box.mail })
-	owner := s.as(ledger.Roles...)
+	owner := s.as(account.Roles...)
 	a := need(s.Ledger.Accounts().Find(t.Context(), owner.name))(s)
 	const typed = "a secret in the wrong field"
 	secrets := []string{typed}
@@ -409,7 +411,7 @@ func TestWhatStrangersLearn(t *testing.T) {
 func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
-	asker := s.as(ledger.Preparer, ledger.Approver)
+	asker := s.as(account.Preparer, account.Approver)
 	a := need(s.Ledger.Accounts().Find(t.Context(), asker.name))(s)
 	batch := asker.submit(asker.sheet("clients.csv", someClients))
 	asker.post("/batches/"+batch+"/approve", "plan", s.plan(batch))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -14,7 +16,7 @@ import (
 // their state, their numbers and their money; filters leave others out.
 func TestHome(t *testing.T) {
 	s := newSite(t)
-	paula := s.as(ledger.Preparer)
+	paula := s.as(account.Preparer)
 	batch := paula.submit(paula.sheet("clients.csv", someClients))
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_2", Times: 1})
 	s.place()
@@ -23,10 +25,10 @@ func TestHome(t *testing.T) {
 	paula.wants(body, `<span class="n">2</span> actions needed`, "1 row needs attention", "Correct 1 row</button>",
 		"1 uncertain order",
 		"See orders", `<span class="badge uncertain">1 uncertain</span>`, "Charged")
-	olive := s.as(ledger.Operator)
+	olive := s.as(account.Operator)
 	_, body = olive.get("/balance") // the actions are on every page
 	olive.wants(body, `<span class="n">1</span> action needed`, `href="/uncertain?batch=`+batch+`">Resolve</a>`)
-	vera := s.as(ledger.Auditor)
+	vera := s.as(account.Auditor)
 	if _, body = vera.get("/"); !strings.Contains(body, "No action needed") {
 		t.Errorf("an auditor has to do something:\n%s", body)
 	}
@@ -47,7 +49,7 @@ func TestHome(t *testing.T) {
 // A batch that waits for money says so on home and in the actions, and a canceled
 // one does not hide an order that may have been placed.
 func TestStatusOfBatches(t *testing.T) {
-	s, v := visit(t, ledger.Preparer, ledger.Operator)
+	s, v := visit(t, account.Preparer, account.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 1_00, ""))
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.place()
@@ -65,7 +67,7 @@ func TestStatusOfBatches(t *testing.T) {
 
 // Orders that no process sends need action.
 func TestActionWithoutWorker(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
 	v.submit(path, body)
 	_, body = v.get("/")

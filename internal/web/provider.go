@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
@@ -71,7 +71,7 @@ func (h *providerHandler) begun(v *request, flow providerFlow) (string, error) {
 		return "", h.providerError(v, err)
 	}
 	flow.Ceremony = ceremony
-	return at, h.beginFlow(v, ledger.FlowProvider, flow)
+	return at, h.beginFlow(v, account.FlowProvider, flow)
 }
 
 // toProvider redirects the browser to the provider.
@@ -89,25 +89,25 @@ func (h *providerHandler) fromProvider(v *request) error {
 		return errNoProvider
 	}
 	var flow providerFlow
-	if err := h.endFlow(v, ledger.FlowProvider, &flow); err != nil {
+	if err := h.endFlow(v, account.FlowProvider, &flow); err != nil {
 		return err
 	}
 	p, err := h.provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
 	if err != nil {
 		return h.providerError(v, err)
 	}
-	person := ledger.Arrival{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
+	person := account.Arrival{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
 	for _, r := range p.Roles {
-		person.Roles = append(person.Roles, ledger.Role(r))
+		person.Roles = append(person.Roles, account.Role(r))
 	}
 	if flow.Link != "" {
 		return h.link(v, flow, person)
 	}
 	a, created, err := h.accounts.SignInFromProvider(v.ctx(), person)
-	if errors.Is(err, ledger.ErrSession) {
+	if errors.Is(err, account.ErrSession) {
 		return errDisabled
 	}
-	if errors.Is(err, ledger.ErrUnlinked) {
+	if errors.Is(err, account.ErrUnlinked) {
 		v.server.keepTrace(v.ctx(), v.server.failures, audit.Event{
 			From: v.from(),
 			What: "sign-in-failed",
@@ -124,7 +124,7 @@ func (h *providerHandler) fromProvider(v *request) error {
 	if len(p.Groups) == 0 && a.ManagedBy != "" {
 		h.log.Warn("account without groups", "account", a.ID, "claim", h.claim)
 	}
-	in := ledger.SignIn{Life: providerLife, ProviderToken: p.IDToken, OwnWay: true}
+	in := account.SignIn{Life: providerLife, ProviderToken: p.IDToken, OwnWay: true}
 	return h.admit(v, a, "by "+h.provider.Host(), in, flow.To)
 }
 
@@ -170,7 +170,7 @@ func (v *request) onward(title, text, at string) error {
 
 // link links a company account to the signed-in account, which must be the account that started the
 // flow.
-func (h *providerHandler) link(v *request, flow providerFlow, person ledger.Arrival) error {
+func (h *providerHandler) link(v *request, flow providerFlow, person account.Arrival) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
 		return errFlow

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -25,7 +27,7 @@ type request struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	signedIn bool
-	session  ledger.Session
+	session  account.Session
 	// secret is the secret of the session.
 	secret string
 	// once is the identifier of the submitted form. Its change is made once.
@@ -36,7 +38,7 @@ func (v *request) ctx() context.Context { return v.r.Context() }
 
 func (v *request) who() string { return v.session.Account.Name }
 
-func (v *request) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
+func (v *request) may(r account.Role) bool { return v.signedIn && v.session.Account.May(r) }
 
 // query returns a parameter of the address.
 func (v *request) query(name string) string { return v.r.URL.Query().Get(name) }
@@ -61,7 +63,7 @@ func (v *request) number(name string, otherwise int) int {
 func (v *request) form(name string) string { return v.r.PostForm.Get(name) }
 
 // needsService reports whether no filing service is set up and the reader can set it up here.
-func (v *request) needsService() bool { return v.server.noService && v.may(ledger.Operator) }
+func (v *request) needsService() bool { return v.server.noService && v.may(account.Operator) }
 
 // findBatch finds the batch of an address. Unlike the commands it rejects abbreviated IDs, because
 // an abbreviation could match another batch later.
@@ -75,7 +77,7 @@ func (v *request) findBatch() (ledger.Batch, error) {
 }
 
 // findAccount finds the account that a path names.
-func (v *request) findAccount() (ledger.Account, error) {
+func (v *request) findAccount() (account.Account, error) {
 	return v.server.accounts.Find(v.ctx(), v.r.PathValue("account"))
 }
 
@@ -113,7 +115,7 @@ type page struct {
 	Actions []action
 	// Search is the text of the search field.
 	Search  string
-	Account ledger.Account
+	Account account.Account
 	Flash   *flashMessage
 	// Mode is "test" or "live".
 	Mode string
@@ -152,14 +154,14 @@ func (v *request) show(err error, name, title string, data any) error {
 func (v *request) showStatus(status int, name, title string, data any) error {
 	p := page{Title: title, Mode: v.server.mode, Data: data, Flash: v.flashed(), MiB: v.server.maxUpload >> 20}
 	if v.signedIn {
-		account := v.session.Account
-		p.Account = account
+		reader := v.session.Account
+		p.Account = reader
 		p.Version = v.server.version
 		p.May = may{
-			Prepare: account.May(ledger.Preparer),
-			Approve: account.May(ledger.Approver),
-			Operate: account.May(ledger.Operator),
-			Audit:   slices.ContainsFunc(auditor, account.May),
+			Prepare: reader.May(account.Preparer),
+			Approve: reader.May(account.Approver),
+			Operate: reader.May(account.Operator),
+			Audit:   slices.ContainsFunc(auditor, reader.May),
 		}
 		p.Setup = v.needsService() && v.r.URL.Path != "/setup"
 		if p.May.Prepare {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -9,7 +10,7 @@ import (
 type route struct {
 	pattern string
 	// may are the roles, any of which is sufficient. See the sets below.
-	may   []ledger.Role
+	may   []account.Role
 	serve func(*request) error
 	// upload reports whether the body has a file, which the handler reads.
 	upload bool
@@ -19,15 +20,15 @@ type route struct {
 
 // These are the sets of roles. Accounts without a role reach only their own settings.
 var (
-	anyone   []ledger.Role     // signed in or not
-	self     = []ledger.Role{} // everyone signed in, with a role or without: sessions, security
-	viewer   = ledger.Roles    // read everything but the audit log
-	exporter = ledger.Roles    // download
-	auditor  = []ledger.Role{ledger.Auditor, ledger.Operator}
-	preparer = []ledger.Role{ledger.Preparer}
-	approver = []ledger.Role{ledger.Approver}
-	operator = []ledger.Role{ledger.Operator}
-	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
+	anyone   []account.Role     // signed in or not
+	self     = []account.Role{} // everyone signed in, with a role or without: sessions, security
+	viewer   = account.Roles    // read everything but the audit log
+	exporter = account.Roles    // download
+	auditor  = []account.Role{account.Auditor, account.Operator}
+	preparer = []account.Role{account.Preparer}
+	approver = []account.Role{account.Approver}
+	operator = []account.Role{account.Operator}
+	hands    = []account.Role{account.Preparer, account.Operator} // pause and resume
 )
 
 // of makes a handler for the object that find returns.
@@ -47,6 +48,6 @@ func ofBatch(serve func(*request, ledger.Batch) error) func(*request) error {
 }
 
 // ofAccount makes a handler for the account that the path names.
-func ofAccount(serve func(*request, ledger.Account) error) func(*request) error {
+func ofAccount(serve func(*request, account.Account) error) func(*request) error {
 	return of((*request).findAccount, serve)
 }

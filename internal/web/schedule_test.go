@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -61,13 +63,13 @@ func (s *testSite) runs(name string) []ledger.Run {
 func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 	s := newSite(t)
 	for _, path := range []string{"/seasons", "/calendar"} {
-		v := s.as(ledger.Operator)
+		v := s.as(account.Operator)
 		status, body := v.get(path)
 		v.wants(body, "No schedules yet", `href="/seasons/new"`)
 		if status != http.StatusOK {
 			t.Error(status)
 		}
-		if _, body = s.as(ledger.Preparer).get(path); strings.Contains(body, "/seasons/new") {
+		if _, body = s.as(account.Preparer).get(path); strings.Contains(body, "/seasons/new") {
 			t.Errorf("%s leads a preparer to the form", path)
 		}
 	}
@@ -76,7 +78,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 // A schedule is added by a form; its errors are shown at their fields, and
 // nothing of it is kept.
 func TestAddSeason(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15",
 		"zone": "America/New_York", "year": "this", "approval": "yes"}
 	send := func(roster []byte, file string, change map[string]string) (int, string) {
@@ -173,7 +175,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	s := newSite(t)
 	s.season("de", false, companyListOf("Ada LLC"))
-	v := s.as(ledger.Operator)
+	v := s.as(account.Operator)
 	for _, c := range []struct {
 		policy ledger.Policy
 		waits  bool
@@ -194,7 +196,7 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	s := newSite(t)
 	s.season("de", true, companyListOf("Ada LLC", "Bea LLC"))
-	v := s.as(ledger.Operator)
+	v := s.as(account.Operator)
 	_, body := v.get("/seasons/de/fire")
 	v.wants(body, "Run 2 filings", "Nothing is sent before it is approved")
 	look, once := html.UnescapeString(hidden(body, "look")), hidden(body, "once")
@@ -229,7 +231,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	s := newSite(t)
 	s.season("de", false, companyListOf("Ada LLC"))
-	v := s.as(ledger.Operator)
+	v := s.as(account.Operator)
 	v.post("/seasons/de/pause")
 	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Paused {
@@ -255,7 +257,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	s := newSite(t)
 	const script, formula, rightToLeft = `<script>alert(1)</script> LLC`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
 	s.season("de", false, companyListOf("Ada LLC", "Bea LLC", "Cid LLC"))
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	_, body := v.get("/seasons/de")
 	version := hidden(body, "version")
 	status, body, _ := v.upload("/seasons/de/roster", "new.csv",
@@ -307,7 +309,7 @@ func TestCalendar(t *testing.T) {
 	s.place()
 	s.season("de", false, companyListOf("Ada LLC", "Bea LLC"))
 	s.season("both", false, companyListOf("Bea LLC", "Cid LLC"))
-	v := s.as(ledger.Operator)
+	v := s.as(account.Operator)
 	year := fmt.Sprint(time.Now().Year())
 	span := "from=" + year + "-01-01&to=" + year + "-12-31"
 	v.wants(v.page("/calendar?"+span), "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC",
@@ -336,11 +338,11 @@ func TestCalendar(t *testing.T) {
 
 // The firm's time zone is one of the list, and an operator sets it.
 func TestFirmZone(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	v.wants(v.posted("/settings/zone", "zone", "America/Denver"), "is America/Denver",
 		"<option selected>America/Denver</option>")
 	v.answers(http.StatusUnprocessableEntity, "/settings/zone", "zone", "Mars")
-	if _, body := s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
+	if _, body := s.as(account.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
 		t.Error("an approver sets the time zone")
 	}
 }
@@ -348,7 +350,7 @@ func TestFirmZone(t *testing.T) {
 // A schedule that was good when it was added and files nothing at its next run says so on its page,
 // in the list and among the actions of those who can correct it.
 func TestAScheduleThatFilesNothingLater(t *testing.T) {
-	s, v := visit(t, ledger.Operator)
+	s, v := visit(t, account.Operator)
 	s.season("de", false, companyListOf("Ada LLC"))
 	for _, path := range []string{"/seasons/de", "/balance"} {
 		if strings.Contains(v.page(path), "would file nothing") {
@@ -362,7 +364,7 @@ func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	v.wants(v.page("/seasons"), "Files nothing.", "Bea LLC")
 	v.wants(v.page("/seasons/de"), "This schedule would file nothing.", "Upload a corrected company list")
 	v.wants(v.page("/balance"), "Schedule de would file nothing", `href="/seasons/de">Check schedule</a>`)
-	if strings.Contains(s.as(ledger.Auditor).page("/"), "Check schedule") {
+	if strings.Contains(s.as(account.Auditor).page("/"), "Check schedule") {
 		t.Error("an auditor is asked to act")
 	}
 }

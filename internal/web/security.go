@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
@@ -33,14 +34,14 @@ func (h *securityHandler) routes() []route {
 
 // securityPage shows the ways to sign in and the newest events of the account.
 type securityPage struct {
-	Account  ledger.Account
+	Account  account.Account
 	Fresh    bool
-	Passkeys []ledger.Passkey
+	Passkeys []account.Passkey
 	// NoPasskeys is the reason why passkeys are not available here. Empty if they are.
 	NoPasskeys string
 	// Provider is the host of the sign-in provider. Empty if none is configured.
 	Provider   string
-	Identities []ledger.Identity
+	Identities []account.Identity
 	Acts       []audit.Event
 }
 
@@ -71,7 +72,7 @@ func (h *securityHandler) challengeEnroll(v *request) error {
 		return err
 	}
 	c, err := p.BeginEnrollment(o)
-	return h.challenge(v, ledger.FlowEnroll, o.ID, c, err)
+	return h.challenge(v, account.FlowEnroll, o.ID, c, err)
 }
 
 // enrollment returns the passkeys and the owner if the person may add a passkey now, at this
@@ -102,7 +103,7 @@ func (h *securityHandler) addPasskey(v *request) error {
 	if err != nil {
 		return err
 	}
-	state, err := h.answered(v, ledger.FlowEnroll, o.ID)
+	state, err := h.answered(v, account.FlowEnroll, o.ID)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (h *securityHandler) addPasskey(v *request) error {
 	if err != nil {
 		return err
 	}
-	added := ledger.Passkey{
+	added := account.Passkey{
 		Account:    o.ID,
 		Name:       v.agent(),
 		Credential: key.Credential,
@@ -150,7 +151,7 @@ type passkeyState struct {
 }
 
 // challenge stores the state of a challenge and sends its options to the page's script.
-func (h *securityHandler) challenge(v *request, kind ledger.FlowKind, account string, c signin.Challenge,
+func (h *securityHandler) challenge(v *request, kind account.FlowKind, account string, c signin.Challenge,
 	err error) error {
 	if err != nil {
 		return err
@@ -165,7 +166,7 @@ func (h *securityHandler) challenge(v *request, kind ledger.FlowKind, account st
 
 // answered ends the challenge that this browser answers, and returns its state. It returns errFlow
 // if the challenge was made for another account. An empty account stands for any passkey.
-func (h *securityHandler) answered(v *request, kind ledger.FlowKind, account string) (kept passkeyState, err error) {
+func (h *securityHandler) answered(v *request, kind account.FlowKind, account string) (kept passkeyState, err error) {
 	if err = h.endFlow(v, kind, &kept); err == nil && kept.Account != account {
 		err = errFlow
 	}
@@ -178,7 +179,7 @@ func (h *securityHandler) challengeSignIn(v *request) error {
 		return err
 	}
 	c, err := p.BeginSignIn()
-	return h.challenge(v, ledger.FlowPasskey, "", c, err)
+	return h.challenge(v, account.FlowPasskey, "", c, err)
 }
 
 // passkeySignIn signs in with a passkey. The authenticator has verified its owner by a fingerprint
@@ -188,12 +189,12 @@ func (h *securityHandler) passkeySignIn(v *request) error {
 	if err != nil {
 		return err
 	}
-	state, err := h.answered(v, ledger.FlowPasskey, "")
+	state, err := h.answered(v, account.FlowPasskey, "")
 	if err != nil {
 		return err
 	}
-	var a ledger.Account
-	var kept ledger.Passkey
+	var a account.Account
+	var kept account.Passkey
 	find := func(credential string) (_ signin.Owner, err error) {
 		if kept, err = h.accounts.FindPasskey(v.ctx(), credential); err != nil {
 			return signin.Owner{}, err
@@ -210,7 +211,7 @@ func (h *securityHandler) passkeySignIn(v *request) error {
 	if err == nil {
 		err = h.accounts.UsePasskey(v.ctx(), kept, used.Data, state.Begun)
 	}
-	if errors.Is(err, signin.ErrPasskey) || errors.Is(err, ledger.ErrPasskey) {
+	if errors.Is(err, signin.ErrPasskey) || errors.Is(err, account.ErrPasskey) {
 		v.server.recordFailedSignIn(v, a, "passkey", err)
 		return errPasskey
 	}
@@ -220,17 +221,17 @@ func (h *securityHandler) passkeySignIn(v *request) error {
 	if a.ManagedBy != "" {
 		return errManaged
 	}
-	return h.admit(v, a, "by passkey", ledger.SignIn{Life: sessionLife, OwnWay: true},
+	return h.admit(v, a, "by passkey", account.SignIn{Life: sessionLife, OwnWay: true},
 		local(v.form("to")))
 }
 
 // recordClonedPasskey records that a passkey may have been copied, and notifies the firm. It
 // returns the error for the reader.
-func (h *securityHandler) recordClonedPasskey(v *request, a ledger.Account, p ledger.Passkey) error {
+func (h *securityHandler) recordClonedPasskey(v *request, a account.Account, p account.Passkey) error {
 	v.server.keepTrace(v.ctx(), v.server.failures,
 		audit.Event{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})
-	_, err := h.notifications.Add(v.ctx(), ledger.Notification{
-		Kind: ledger.NotifyAccess, Subject: "a passkey of " + a.Name + " may have been copied",
+	_, err := h.notifications.Add(v.ctx(), outbox.Notification{
+		Kind: outbox.KindAccess, Subject: "a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + p.Name + "\" of " + a.Name + " was used from " + v.from() +
 			" with a use counter that went back, so a copy may exist. The sign-in was refused.\n" + a.Name +
 			" must remove that passkey under Security and add another one.\n",

@@ -18,32 +18,32 @@ import (
 
 	"github.com/descope/virtualwebauthn"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
-func mustAccount(s *testSite, name string) ledger.Account {
+func mustAccount(s *testSite, name string) account.Account {
 	s.Helper()
 	a := need(s.Ledger.Accounts().Find(s.Context(), name))(s)
 	return a
 }
 
-// outbox has what a site mails.
-type outbox struct {
+// mailbox has what a site mails.
+type mailbox struct {
 	mu    sync.Mutex
 	mails []string // address and text
 }
 
-func (o *outbox) mail(_ context.Context, to, _, body string) error {
+func (o *mailbox) mail(_ context.Context, to, _, body string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mails = append(o.mails, to+"\n"+body)
 	return nil
 }
 
-func (o *outbox) take(s *testSite) []string {
+func (o *mailbox) take(s *testSite) []string {
 	s.signIn.mailing.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,10 +55,10 @@ func (o *outbox) take(s *testSite) []string {
 // A link is mailed to the account with a name or an address. The page does not tell
 // whether there is one, and sends one mail for many requests.
 func TestSignInByMail(t *testing.T) {
-	var box outbox
+	var box mailbox
 	s := newSite(t, func(c *Config) { c.Mail = box.mail })
 	for _, name := range []string{"ana@example.com", "leo"} {
-		need(s.Ledger.Accounts().Add(t.Context(), name, []ledger.Role{ledger.Preparer}))(s)
+		need(s.Ledger.Accounts().Add(t.Context(), name, []account.Role{account.Preparer}))(s)
 	}
 	v := s.nobody()
 	v.wants(v.page("/sign-in?to=/companies"), "Email or name", `value="/companies"`)
@@ -95,7 +95,7 @@ func TestSignInByMail(t *testing.T) {
 
 // Requests beyond those that are being mailed are dropped, and the page does not tell.
 func TestSignInByMail_Bounded(t *testing.T) {
-	var box outbox
+	var box mailbox
 	s := newSite(t, func(c *Config) { c.Mail = box.mail })
 	s.member("ana@example.com")
 	for range mailAtOnce {
@@ -122,7 +122,7 @@ func TestLinkOfAnotherAccount(t *testing.T) {
 // Without a mail server, or an address that people reach it by, the page says whom to
 // ask, and mails nothing.
 func TestSignInWithoutMail(t *testing.T) {
-	var box outbox
+	var box mailbox
 	for name, c := range map[string]struct {
 		config func(*Config)
 		said   string
@@ -152,7 +152,7 @@ func TestSignInWithoutMail(t *testing.T) {
 func TestChangesNeedAFreshSignIn(t *testing.T) {
 	s := newSite(t)
 	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
-	v := s.member("ana", ledger.Operator)
+	v := s.member("ana", account.Operator)
 	v.wants(v.page("/security"), "Add a passkey")
 	db := need(sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)"))(s)
 	defer db.Close()
@@ -216,11 +216,11 @@ func TestPasskeys(t *testing.T) {
 	if _, body := s.nobody().get("/sign-in"); strings.Contains(body, "passkey\"") {
 		t.Error("passkeys are offered under an address that has none")
 	}
-	plain := s.member("leo", ledger.Operator)
+	plain := s.member("leo", account.Operator)
 	plain.wants(plain.page("/security"), "You cannot add a passkey at this address", "http://localhost")
 	plain.answers(http.StatusUnprocessableEntity, "/security/passkeys/challenge")
 	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
-	v, elsewhere := s.member("ana", ledger.Operator), s.nobody()
+	v, elsewhere := s.member("ana", account.Operator), s.nobody()
 	elsewhere.name = "ana"
 	elsewhere.enter()
 	d := v.device(mustAccount(s, "ana").ID, virtualwebauthn.AuthenticatorOptions{})
@@ -331,7 +331,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	v.answers(http.StatusConflict, "/settings/accounts/"+a.ID, "role", "operator", "role",
 		"approver")
 	v.answers(http.StatusForbidden, "/security/passkeys/challenge")
-	if _, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), a.ID, flowLife); !errors.Is(err, ledger.ErrManaged) {
+	if _, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), a.ID, flowLife); !errors.Is(err, account.ErrManaged) {
 		t.Errorf("a link to it: %v", err)
 	}
 
@@ -408,7 +408,7 @@ func TestProviderAway(t *testing.T) {
 	}
 	_, body := s.nobody().get("/sign-in")
 	v.wants(body, "cannot be reached")
-	s.member("vault", ledger.Operator)
+	s.member("vault", account.Operator)
 }
 
 // The owner of a local account links it soon after a sign-in; no one is linked by someone
@@ -416,9 +416,9 @@ func TestProviderAway(t *testing.T) {
 func TestLinkToTheProvider(t *testing.T) {
 	s, p := provided(t)
 	p.Person(map[string]any{"sub": "9", "email": "leo@example.com", "email_verified": true, "groups": []string{"appr"}})
-	v := s.member("leo", ledger.Operator)
+	v := s.member("leo", account.Operator)
 	_, onward := v.post("/security/provider")
-	stranger := s.member("eve", ledger.Preparer)
+	stranger := s.member("eve", account.Preparer)
 	if status, _ := stranger.onward(onward); status != http.StatusGone {
 		t.Errorf("in another browser: %d", status)
 	}
@@ -443,7 +443,7 @@ func TestLinkToTheProvider(t *testing.T) {
 		t.Errorf("unlinked: %d", status)
 	}
 	if all, err := s.Ledger.Accounts().List(t.Context()); err != nil ||
-		slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
+		slices.ContainsFunc(all, func(a account.Account) bool { return a.ManagedBy != "" }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

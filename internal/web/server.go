@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -16,7 +17,7 @@ import (
 type server struct {
 	Address
 	batches  batchFinder
-	accounts ledger.Accounts
+	accounts *account.Accounts
 	audit    *audit.Log
 	overview *overview
 	mux      *http.ServeMux

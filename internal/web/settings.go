@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -65,8 +69,8 @@ type settingsPage struct {
 	Mappings []ledger.Mapping
 	Fees     []*pricing.FeeLine
 	FeesErr  string
-	Accounts []ledger.Account
-	Links    []ledger.SignInLink
+	Accounts []account.Account
+	Links    []account.SignInLink
 	// Provider is the issuer of the sign-in provider. Empty if none is configured.
 	Provider string
 	// Away reports whether the provider was unreachable at the last request.
@@ -216,7 +220,7 @@ type workersPage struct {
 	Attention ledger.Attention
 	Queue     []queued
 	QueueErr  string
-	Notices   []ledger.Notification
+	Notices   []outbox.Notification
 	Settings  Settings
 }
 

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // newSetup is an assistant that keeps what it is told.
@@ -38,7 +39,7 @@ func newSetup(told *[]string) *Setup {
 func TestSetup(t *testing.T) {
 	var told []string
 	s := newSite(t, func(c *Config) { c.Setup = newSetup(&told) })
-	v := s.as(ledger.Operator, ledger.Preparer)
+	v := s.as(account.Operator, account.Preparer)
 	v.wants(v.page("/"), "Set up Bulkfiling", "Set up later")
 	v.wants(v.page("/?later"), "No filing service is set up", "Drop spreadsheets here")
 
@@ -82,7 +83,7 @@ func TestSetupBesideAService(t *testing.T) {
 			c.Setup.Service = "https://api.example.com/v1"
 		},
 	} {
-		v := newSite(t, config).as(ledger.Operator)
+		v := newSite(t, config).as(account.Operator)
 		if body := v.page("/"); strings.Contains(body, `"/setup`) {
 			t.Errorf("%s: home leads to the assistant", said)
 		}

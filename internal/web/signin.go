@@ -11,21 +11,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // authenticator begins sessions, and keeps the state of a sign-in between two requests.
 type authenticator struct {
-	accounts      ledger.Accounts
-	notifications ledger.Notifications
+	accounts      *account.Accounts
+	notifications *outbox.Outbox
 	now           func() time.Time
 }
 
 // admit signs in a person who has proved their identity. how is the note in the audit log.
-func (a *authenticator) admit(v *request, person ledger.Account, how string, in ledger.SignIn, to string) error {
+func (a *authenticator) admit(v *request, person account.Account, how string, in account.SignIn, to string) error {
 	// The new session replaces the session of this browser.
 	if v.signedIn {
 		if err := a.accounts.EndSession(v.ctx(), v.secret); err != nil {
@@ -41,7 +42,7 @@ func (a *authenticator) admit(v *request, person ledger.Account, how string, in 
 		Note: how,
 	}
 	secret, err := a.accounts.BeginSession(audit.With(v.ctx(), act), person.ID, in)
-	if errors.Is(err, ledger.ErrSession) {
+	if errors.Is(err, account.ErrSession) {
 		return errDisabled
 	}
 	if err != nil {
@@ -68,8 +69,8 @@ func (a *authenticator) changed(v *request, err error, what, said string) error 
 	if err != nil {
 		return err
 	}
-	n := ledger.Notification{
-		Kind:    ledger.NotifyAccess,
+	n := outbox.Notification{
+		Kind:    outbox.KindAccess,
 		Subject: "sign-in of " + v.who() + " changed",
 		Body: text.Capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
@@ -82,7 +83,7 @@ func (a *authenticator) changed(v *request, err error, what, said string) error 
 }
 
 // beginFlow stores the sealed state of a flow in a cookie.
-func (a *authenticator) beginFlow(v *request, kind ledger.FlowKind, state any) error {
+func (a *authenticator) beginFlow(v *request, kind account.FlowKind, state any) error {
 	data, err := json.Marshal(state)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (a *authenticator) beginFlow(v *request, kind ledger.FlowKind, state any) e
 
 // endFlow reads the state of a flow from its cookie and deletes the cookie. It returns errFlow if
 // there is no cookie, and ErrFlow if the state is not valid.
-func (a *authenticator) endFlow(v *request, kind ledger.FlowKind, state any) error {
+func (a *authenticator) endFlow(v *request, kind account.FlowKind, state any) error {
 	cookie, err := v.r.Cookie(v.server.cookieName(flowCookie(kind)))
 	if err != nil {
 		return errFlow
@@ -110,7 +111,7 @@ func (a *authenticator) endFlow(v *request, kind ledger.FlowKind, state any) err
 }
 
 // flowCookie returns the name of the cookie of a flow.
-func flowCookie(kind ledger.FlowKind) string { return "flow-" + string(kind) }
+func flowCookie(kind account.FlowKind) string { return "flow-" + string(kind) }
 
 // These are the families of browsers and systems by a mark in User-Agent. The first match wins,
 // because most browsers also name other browsers after their own name.
@@ -247,7 +248,7 @@ func (h *signInHandler) mailLink(v *request) error {
 
 func (h *signInHandler) sendLink(ctx context.Context, name, from, address string) error {
 	a, secret, err := h.accounts.MakeMailedLink(ctx, name, from, mailedLife)
-	if errors.Is(err, ledger.ErrSignInLink) {
+	if errors.Is(err, account.ErrSignInLink) {
 		h.log.Warn("no sign-in link to mail", "address", from)
 		return nil
 	}
@@ -268,24 +269,24 @@ func linkTo(address, secret string) string { return address + "/enter?link=" + u
 // that scan messages open links before their readers do.
 func (h *signInHandler) enterPage(v *request) error {
 	secret := v.query("link")
-	account, err := h.accounts.FindSignInLink(v.ctx(), secret)
+	found, err := h.accounts.FindSignInLink(v.ctx(), secret)
 	return v.show(err, "link-sign-in.html", "Sign in", struct {
 		Secret, Name string
 		// Auto reports whether the page may submit itself. It must not if another account is signed
 		// in, which a stranger's link would replace.
 		Auto bool
-	}{secret, account.Name, !v.signedIn || v.session.Account.ID == account.ID})
+	}{secret, found.Name, !v.signedIn || v.session.Account.ID == found.ID})
 }
 
 func (h *signInHandler) enter(v *request) error {
-	account, err := h.accounts.UseSignInLink(v.ctx(), v.form("link"))
-	if errors.Is(err, ledger.ErrSignInLink) {
-		v.server.recordFailedSignIn(v, account, "link", err)
+	found, err := h.accounts.UseSignInLink(v.ctx(), v.form("link"))
+	if errors.Is(err, account.ErrSignInLink) {
+		v.server.recordFailedSignIn(v, found, "link", err)
 	}
 	if err != nil {
 		return err
 	}
-	return h.admit(v, account, "by a link", ledger.SignIn{Life: sessionLife}, "/")
+	return h.admit(v, found, "by a link", account.SignIn{Life: sessionLife}, "/")
 }
 
 // passkeys returns the passkeys for the address that people use: --public-url, or localhost on this

@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -164,14 +166,14 @@ type visitor struct {
 }
 
 // as signs in a person with these roles.
-func (s *testSite) as(roles ...ledger.Role) *visitor {
+func (s *testSite) as(roles ...account.Role) *visitor {
 	s.Helper()
 	s.people++
 	return s.member("person"+string(rune('a'-1+s.people)), roles...)
 }
 
 // member adds an account and signs it in by a link.
-func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
+func (s *testSite) member(name string, roles ...account.Role) *visitor {
 	s.Helper()
 	account := need(s.Ledger.Accounts().Add(s.Context(), name, roles))(s)
 	v := s.nobody()
@@ -196,7 +198,7 @@ func (v *visitor) enter() {
 func isSignedIn(body string) bool { return strings.Contains(body, `action="/leave"`) }
 
 // visit returns a site and a person with these roles.
-func visit(t *testing.T, roles ...ledger.Role) (*testSite, *visitor) {
+func visit(t *testing.T, roles ...account.Role) (*testSite, *visitor) {
 	t.Helper()
 	s := newSite(t)
 	return s, s.as(roles...)
@@ -444,11 +446,11 @@ func (r route) method() string {
 func TestEveryRouteRefuses(t *testing.T) {
 	s, book := loggedSite(t)
 	stranger := s.nobody()
-	people := map[ledger.Role]*visitor{"": s.as()}
-	for _, role := range ledger.Roles {
+	people := map[account.Role]*visitor{"": s.as()}
+	for _, role := range account.Roles {
 		people[role] = s.as(role)
 	}
-	owner := s.as(ledger.Roles...)
+	owner := s.as(account.Roles...)
 	elsewhere := [][]string{
 		{"Origin", "https://evil.example"},
 		{"Origin", "http://127.0.0.1:1"},
@@ -564,9 +566,9 @@ func (v *visitor) requests(r route, note string, header ...string) int {
 // something is a POST that no auditor may send. Only the pages of the own account are for
 // people without a role, and only those that sign in for strangers.
 func TestRightsOfRoutes(t *testing.T) {
-	rights := make(map[string][]ledger.Role)
+	rights := make(map[string][]account.Role)
 	for _, c := range []struct {
-		may      []ledger.Role
+		may      []account.Role
 		patterns []string
 	}{
 		{anyone, []string{
@@ -593,10 +595,10 @@ func TestRightsOfRoutes(t *testing.T) {
 				t.Errorf("%s is for %v, want %v", r.pattern, r.may, want)
 			}
 		case r.method() == http.MethodGet:
-			if !slices.Equal(r.may, ledger.Roles) {
+			if !slices.Equal(r.may, account.Roles) {
 				t.Errorf("%s is for %v", r.pattern, r.may)
 			}
-		case r.method() != http.MethodPost, len(r.may) == 0, slices.Contains(r.may, ledger.Auditor):
+		case r.method() != http.MethodPost, len(r.may) == 0, slices.Contains(r.may, account.Auditor):
 			t.Errorf("%s is for %v", r.pattern, r.may)
 		}
 	}
@@ -610,7 +612,7 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 		strings.Contains(body, `href="/settings"`) {
 		t.Errorf("without a role the page says\n%s", body)
 	}
-	auditor := s.as(ledger.Auditor)
+	auditor := s.as(account.Auditor)
 	_, body := auditor.get("/settings")
 	auditor.wants(body, nobody.name, "auditor", `href="/audit"`)
 	if strings.Contains(body, `method="post" action="/settings`) {
@@ -621,7 +623,7 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 // A page has nothing of its own that a browser would run or load from elsewhere, and
 // each column of a table has a name.
 func TestHeadersAndMarkup(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	v.page("/")
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -668,7 +670,7 @@ func TestForeignNames(t *testing.T) {
 // A sheet goes the whole way: handed over, corrected in place, quoted, handed in
 // and placed.
 func TestTheWayOfASheet(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	s.place()
 	path, body := v.sheet("clients <b>.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\n"+
 		"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n"+
@@ -727,7 +729,7 @@ func TestTheWayOfASheet(t *testing.T) {
 // What is kept for the next sheet is the mapping that was used in the end, and
 // the box stays as it was ticked.
 func TestKeptMappingIsTheLast(t *testing.T) {
-	_, v := visit(t, ledger.Preparer)
+	_, v := visit(t, account.Preparer)
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	const ticked = `name="keep" value="1" checked`
 	path, _ := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -68,7 +70,7 @@ var functions = template.FuncMap{
 	"title":        func(p filing.Product) string { return text.Capital(p.Title()) },
 	"product":      func(p filing.Product) string { return p.Title() },
 	"badge":        badge,
-	"roles":        func() []ledger.Role { return ledger.Roles },
+	"roles":        func() []account.Role { return account.Roles },
 	"once":         onceField,
 	"short":        shortCost,
 	"companyPath":  companyPath,

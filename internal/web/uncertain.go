@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -112,7 +114,7 @@ func (h *uncertainHandler) uncertain(v *request) error {
 	for _, o := range all {
 		p.Rows = append(p.Rows, &uncertainRow{o, files[o.Row.Batch]})
 	}
-	if p.Batch != nil && total > 1 && v.may(ledger.Operator) {
+	if p.Batch != nil && total > 1 && v.may(account.Operator) {
 		p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.ledger, id, 0, maxDecisions)
 	}
 	return v.show(err, "uncertain.html", "Uncertain rows", p)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -81,7 +83,7 @@ const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Ema
 // A row is marked as placed by its order's id, or as not placed, to the cent;
 // a form that arrives twice counts once.
 func TestSettle(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	s.must(s.Ledger.RecordDeposit(t.Context(), 10_000_00, ""))
 	batch, rows := s.inDoubt(v, doubtfulClients)
@@ -152,7 +154,7 @@ func TestSettle(t *testing.T) {
 
 // A decision about an older sending resolves nothing.
 func TestStaleDecision(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
@@ -173,7 +175,7 @@ func TestStaleDecision(t *testing.T) {
 // Evidence is accepted by one button and a confirmation; what speaks against a decision has
 // to be confirmed as it was shown.
 func TestEvidenceOnThePage(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	id := s.bought("comp_1")[0]
@@ -213,7 +215,7 @@ func TestEvidenceOnThePage(t *testing.T) {
 
 // A link to a dashboard is asked for by who may, recorded, and nowhere before.
 func TestDashboardLink(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	link := fmt.Sprintf("/uncertain/batches/%s/rows/%d/link", batch, rows[0].Number)
@@ -243,7 +245,7 @@ func TestDashboardLink(t *testing.T) {
 // Decisions on many rows are checked, shown, and resolve the rows; one with an error
 // resolves none.
 func TestResolveManyRows(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
@@ -316,7 +318,7 @@ func unescaped(text string) string {
 // While a restored ledger is checked, the page says that nothing is sent, and its unchecked
 // rows are not canceled.
 func TestRestoredLedger(t *testing.T) {
-	s, v := visit(t, ledger.Roles...)
+	s, v := visit(t, account.Roles...)
 	batch := v.submit(v.sheet("a.csv", doubtfulClients))
 	if err := s.Ledger.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)

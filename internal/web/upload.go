@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -288,7 +290,7 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 	if p.Problem != "" || err != nil {
 		return v.show(err, "upload.html", u.File, p)
 	}
-	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
+	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(account.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
 	// The grid requests this page if the spreadsheet is too large for it.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -37,7 +39,7 @@ func (v *visitor) script(name string, content []byte, once string) (*http.Respon
 func TestUnreadableFilesAreRefused(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	encrypted := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 1024)...)
 	for i, r := range "EncryptedPackage" {
 		encrypted[600+2*i] = byte(r)
@@ -111,7 +113,7 @@ func TestUploadSignedOut(t *testing.T) {
 
 // What a script uploads is prepared without a look at its page.
 func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
+	s, v := visit(t, account.Preparer)
 	_, said := v.script("a.csv",
 		[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "U1")
 	s.until("it is prepared", func() bool { return len(s.draftOf(said["path"]).Quote) > 0 })
@@ -158,7 +160,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 		}
 	})
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: second}))
-	v, colleague := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	v, colleague := s.as(account.Preparer), s.as(account.Preparer)
 	path, _ := v.sheet("clients.csv", someClients)
 	_, body := v.get(path + "/approve")
 	u := s.draftOf(path)
@@ -183,7 +185,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
-	asker := s.as(ledger.Preparer)
+	asker := s.as(account.Preparer)
 	path, body := asker.sheet("clients.csv", someClients)
 	id, batch := strings.TrimPrefix(path, "/sheets/"), asker.submit(path, body)
 	_, body = asker.get("/sheets/" + id)
@@ -201,7 +203,7 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	if now, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil || string(now.Quote) != string(before.Quote) {
 		t.Errorf("it is quoted again while it waits: %v", err)
 	}
-	a := s.as(ledger.Approver)
+	a := s.as(account.Approver)
 	a.wants(a.posted("/batches/"+batch+"/approve", "plan", s.plan(batch)), "Approved 3 orders")
 
 	path, body = asker.sheet("clients.csv", someClients) // once more: it is the batch that is there
@@ -216,11 +218,11 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 // A file is refused before it is read while others of the same account are on
 // their way, and where too many sheets lie there that no one submitted.
 func TestUploadsAreBounded(t *testing.T) {
-	s, v := visit(t, ledger.Preparer)
-	account := need(s.Ledger.Accounts().Find(t.Context(), v.name))(s)
+	s, v := visit(t, account.Preparer)
+	one := need(s.Ledger.Accounts().Find(t.Context(), v.name))(s)
 	var leave []func()
 	for range uploadsEach {
-		l, ok := s.server.uploads.take(account.ID)
+		l, ok := s.server.uploads.take(one.ID)
 		if !ok {
 			t.Fatal("there is no seat")
 		}
@@ -253,7 +255,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		t.Errorf("%d\n%s", status, body)
 	}
 	// What someone else keeps is theirs to delete.
-	other := s.as(ledger.Preparer)
+	other := s.as(account.Preparer)
 	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusOK {
 		t.Errorf("%d\n%s", status, body)
 	}
@@ -264,7 +266,7 @@ func TestUploadsAreBounded(t *testing.T) {
 
 // A spreadsheet with its errors highlighted is a workbook.
 func TestHighlightedSheet(t *testing.T) {
-	_, v := visit(t, ledger.Preparer, ledger.Operator)
+	_, v := visit(t, account.Preparer, account.Operator)
 	path, _ := v.sheet("clients.csv",
 		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,QQ,2026,ana@example.com\n")
 	if status, body := v.get(path + "/highlighted"); status != http.StatusOK || !strings.HasPrefix(body, "PK") {
@@ -288,7 +290,7 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 	})
 	const content = "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n" +
 		"comp_1,LLC,DE,DE,2026,ana@example.com\n"
-	v := s.as(ledger.Preparer)
+	v := s.as(account.Preparer)
 	v.sheet("one.csv", content)
 	one, dropped := s.uploaded(), false
 	drop.Store(func() {

@@ -373,7 +373,7 @@ CREATE TABLE notifications (
     at         BIGINT NOT NULL,
     lasts      INTEGER NOT NULL DEFAULT 0,
     due        BIGINT NOT NULL,
-    tries      BIGINT NOT NULL DEFAULT 0,
+    attempts   BIGINT NOT NULL DEFAULT 0,
     reported   TEXT NOT NULL DEFAULT '',
     failure    TEXT NOT NULL DEFAULT '',
     -- Email addresses beside the configured targets, and the page that it is about.

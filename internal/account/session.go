@@ -1,4 +1,4 @@
-package ledger
+package account
 
 import (
 	"context"
@@ -75,23 +75,23 @@ func hashed(secret string) string {
 
 // BeginSession signs an account in and returns the session's secret, which only its holder may see.
 // It returns ErrNotFound, and ErrSession for a disabled account.
-func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (secret string, err error) {
+func (l *Accounts) BeginSession(ctx context.Context, account string, in SignIn) (secret string, err error) {
 	secret, hash := newSecret()
 	token := ""
 	if in.ProviderToken != "" {
-		if token, err = l.SealText("session|"+hash, []byte(in.ProviderToken)); err != nil {
+		if token, err = l.db.SealText("session|"+hash, []byte(in.ProviderToken)); err != nil {
 			return "", err
 		}
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		a, err := l.account(ctx, tx, account)
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
+		a, err := Find(ctx, tx, account)
 		switch {
 		case err != nil:
 			return err
 		case a.Disabled:
 			return ErrSession
 		}
-		now := l.Now()
+		now := l.db.Now()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, store.ToMillis(now),
 			store.ToMillis(now.Add(-sessionIdle))); err != nil {
 			return err
@@ -118,16 +118,16 @@ func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (
 
 // FindSession finds the session of a secret and records its use. It returns ErrSession if there is
 // none.
-func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
+func (l *Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
 	s, err := store.Find[struct {
 		Account
 		BegunAt, SeenAt, EndsAt time.Time
 		Origin, Agent           string
-	}](ctx, l.Read, ErrSession, "find a session",
+	}](ctx, l.db.Read, ErrSession, "find a session",
 		`SELECT `+accountColumns+`, s.created_at AS begun_at, s.seen_at, s.ends_at, s.origin, s.agent
 			FROM sessions s JOIN accounts a ON a.id = s.account
 			WHERE s.hash = $1`, hashed(secret))
-	now := l.Now()
+	now := l.db.Now()
 	switch {
 	case err != nil:
 		return Session{}, err
@@ -135,7 +135,7 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		return Session{}, ErrSession
 	}
 	if now.Sub(s.SeenAt) >= seenEvery {
-		if _, err := l.Exec(audit.Without(ctx),
+		if _, err := l.db.Exec(audit.Without(ctx),
 			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), store.ToMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("update a session: %w", err)
@@ -155,41 +155,41 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 
 // ProviderToken opens the ID token of a session that a sign-in provider began. Other sessions have
 // an empty token.
-func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
-	sealed, err := store.Find[string](ctx, l.Read, nil, "read the provider's token of a session",
+func (l *Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
+	sealed, err := store.Find[string](ctx, l.db.Read, nil, "read the provider's token of a session",
 		`SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret))
 	if err != nil || sealed == "" {
 		return "", err
 	}
-	token, err := l.UnsealText("session|"+hashed(secret), sealed)
+	token, err := l.db.UnsealText("session|"+hashed(secret), sealed)
 	return string(token), store.Wrap("open the provider's token of a session", err)
 }
 
 // EndSession signs a session out. It does nothing if the session has already ended.
-func (l Accounts) EndSession(ctx context.Context, secret string) error {
-	_, err := l.Exec(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
+func (l *Accounts) EndSession(ctx context.Context, secret string) error {
+	_, err := l.db.Exec(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return store.Wrap("end a session", err)
 }
 
 // ListSessions lists the active sessions of an account, the most recently used first.
-func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
-	now := l.Now()
-	return store.List[Session](ctx, l.Read, "list the sessions",
+func (l *Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
+	now := l.db.Now()
+	return store.List[Session](ctx, l.db.Read, "list the sessions",
 		`SELECT substr(hash, 1, $4) AS id, created_at, seen_at, ends_at, origin AS "from", agent FROM sessions
 			WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
 		account, store.ToMillis(now), store.ToMillis(now.Add(-sessionIdle)), publicID)
 }
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
-func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	return store.Wrap("end a session", store.Changed(ErrNotFound)(l.Exec(ctx,
+func (l *Accounts) EndSessionOf(ctx context.Context, account, id string) error {
+	return store.Wrap("end a session", store.Changed(store.ErrNotFound)(l.db.Exec(ctx,
 		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 
 // EndOtherSessions ends the sessions of an account except the one with the secret. If the secret is
 // empty, it ends all. It returns the number of sessions that ended.
-func (l Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
-	n, err := store.Affected(l.Exec(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
+func (l *Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
+	n, err := store.Affected(l.db.Exec(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
 		hashed(secret)))
 	return int(n), store.Wrap("end the other sessions", err)
 }

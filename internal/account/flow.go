@@ -1,4 +1,4 @@
-package ledger
+package account
 
 import (
 	"encoding/json"
@@ -32,22 +32,22 @@ type flow struct {
 }
 
 // SealFlow seals the state of a flow. The browser has to return it within life.
-func (l Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (sealed string, err error) {
-	content, err := json.Marshal(flow{data, store.ToMillis(l.Now().Add(life))})
+func (l *Accounts) SealFlow(kind FlowKind, data string, life time.Duration) (sealed string, err error) {
+	content, err := json.Marshal(flow{data, store.ToMillis(l.db.Now().Add(life))})
 	if err != nil {
 		return "", err
 	}
-	return l.SealText("flow|"+string(kind), content)
+	return l.db.SealText("flow|"+string(kind), content)
 }
 
 // OpenFlow opens the state of a flow. It returns ErrFlow if the state is not ours or has expired.
-func (l Accounts) OpenFlow(kind FlowKind, sealed string) (data string, err error) {
-	content, err := l.UnsealText("flow|"+string(kind), sealed)
+func (l *Accounts) OpenFlow(kind FlowKind, sealed string) (data string, err error) {
+	content, err := l.db.UnsealText("flow|"+string(kind), sealed)
 	var f flow
 	if err == nil {
 		err = json.Unmarshal(content, &f)
 	}
-	if errors.Is(err, store.ErrSealed) || err == nil && f.Ends <= store.ToMillis(l.Now()) {
+	if errors.Is(err, store.ErrSealed) || err == nil && f.Ends <= store.ToMillis(l.db.Now()) {
 		return "", ErrFlow
 	}
 	return f.Data, err

@@ -1,4 +1,4 @@
-package ledger
+package account
 
 import (
 	"context"
@@ -33,10 +33,10 @@ type SignInLink struct {
 // MakeSignInLink returns the secret of a new one-time sign-in link. Older links of the account end.
 // The firm is notified if another person makes the link. It returns ErrNotFound, ErrSignInLink for
 // a disabled account, and ErrManaged.
-func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
+func (l *Accounts) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		a, err := l.account(ctx, tx, account)
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
+		a, err := Find(ctx, tx, account)
 		switch {
 		case err != nil:
 			return err
@@ -45,7 +45,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		case a.ManagedBy != "":
 			return ErrManaged
 		}
-		by := person(audit.Person(ctx))
+		by := PersonName(audit.Person(ctx))
 		makers, err := standsFor(ctx, tx, by)
 		if err != nil {
 			return err
@@ -56,10 +56,10 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		if err := l.insertLink(ctx, tx, a, hash, by, makers, life); err != nil || by == a.Name {
 			return err
 		}
-		return l.addAccessNotification(ctx, tx, "a link to sign in as "+a.Name+" was made",
+		return NotifyAccess(ctx, tx, l.db.Now(), "a link to sign in as "+a.Name+" was made",
 			fmt.Sprintf("%s made a link that signs in as %s, until %s.\n"+
-				"If %s did not ask for it: Settings, Open one-time links, Revoke.\n", nameOr(by), a.Name,
-				l.Now().Add(life).UTC().Format("15:04 UTC on January 2, 2006"), a.Name))
+				"If %s did not ask for it: Settings, Open one-time links, Revoke.\n", NameOr(by), a.Name,
+				l.db.Now().Add(life).UTC().Format("15:04 UTC on January 2, 2006"), a.Name))
 	})
 	if err != nil {
 		return "", fmt.Errorf("make a link for account %s: %w", account, err)
@@ -76,7 +76,7 @@ const mailEvery = 2 * time.Minute
 // the account stay valid. The person who set the email address counts as the maker. It returns
 // ErrSignInLink if the account gets no mail, because it is unknown, disabled, managed by the
 // sign-in provider, has no address, or was sent an unused link a moment ago.
-func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
+func (l *Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	life time.Duration) (a Account, secret string, err error) {
 	secret, hash := newSecret()
 	var mailed struct {
@@ -84,7 +84,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 		EmailBy []string
 	}
 	look := func(q store.Querier) (err error) {
-		now := store.ToMillis(l.Now())
+		now := store.ToMillis(l.db.Now())
 		mailed, err = store.Find[struct {
 			Account
 			EmailBy []string
@@ -97,11 +97,11 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 		return err
 	}
 	// Strangers can ask for links and must not wait for a lock.
-	if err := look(l.Read); err != nil {
+	if err := look(l.db.Read); err != nil {
 		return Account{}, "", err
 	}
 	var recorded audit.Event
-	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	err = l.db.Change(audit.Without(ctx), func(tx *sql.Tx) error {
 		if err := look(tx); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 			Of:   mailed.Name,
 			Note: "mailed to the account's address",
 		}
-		if err := audit.Insert(ctx, tx, recorded, l.Now()); err != nil {
+		if err := audit.Insert(ctx, tx, recorded, l.db.Now()); err != nil {
 			return err
 		}
 		return l.insertLink(ctx, tx, mailed.Account, hash, "", mailed.EmailBy, life)
@@ -124,9 +124,9 @@ func (l Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 }
 
 // insertLink adds a link of an account and deletes all expired links.
-func (l Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, by string, makers []string,
+func (l *Accounts) insertLink(ctx context.Context, tx *sql.Tx, a Account, hash, by string, makers []string,
 	life time.Duration) error {
-	now := l.Now()
+	now := l.db.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1`, store.ToMillis(now)); err != nil {
 		return err
 	}
@@ -146,14 +146,14 @@ func standsFor(ctx context.Context, q store.Querier, name string) ([]string, err
 	if name == "" {
 		return nil, nil
 	}
-	makers, err := linkMakers(ctx, q, name)
+	makers, err := LinkMakers(ctx, q, name)
 	return append(makers, name), err
 }
 
 // FindSignInLink finds the account of a link and leaves the link valid. It returns ErrSignInLink if
 // the link is not valid.
-func (l Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
-	link, err := l.findSignInLink(ctx, l.Read, secret)
+func (l *Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
+	link, err := l.findSignInLink(ctx, l.db.Read, secret)
 	return link.Account, err
 }
 
@@ -163,17 +163,17 @@ type openLink struct {
 	Makers []string
 }
 
-func (l Accounts) findSignInLink(ctx context.Context, q store.Querier, secret string) (openLink, error) {
+func (l *Accounts) findSignInLink(ctx context.Context, q store.Querier, secret string) (openLink, error) {
 	return store.Find[openLink](ctx, q, ErrSignInLink, "find a link", `SELECT `+accountColumns+`, t.makers
 		FROM sign_in_links t JOIN accounts a ON a.id = t.account
-		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), store.ToMillis(l.Now()))
+		WHERE t.hash = $1 AND t.ends_at > $2 AND a.disabled = 0`, hashed(secret), store.ToMillis(l.db.Now()))
 }
 
 // UseSignInLink uses up a link, so only the first call succeeds. The account also stands for the
 // makers of the link, until it signs in with a passkey or the sign-in provider. It returns
 // ErrSignInLink if the link is not valid.
-func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+func (l *Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
 		link, err := l.findSignInLink(ctx, tx, secret)
 		if err != nil {
 			return err
@@ -212,16 +212,16 @@ func clearLinkMakers(ctx context.Context, tx *sql.Tx, a Account) error {
 }
 
 // ListSignInLinks lists the open links, the newest first.
-func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
-	return store.List[SignInLink](ctx, l.Read, "list the sign-in links",
+func (l *Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
+	return store.List[SignInLink](ctx, l.db.Read, "list the sign-in links",
 		`SELECT t.id, a.name AS account, t.made_by, t.created_at, t.ends_at
 			FROM sign_in_links t JOIN accounts a ON a.id = t.account
 			WHERE t.ends_at > $1
-			ORDER BY t.created_at DESC, t.id`, store.ToMillis(l.Now()))
+			ORDER BY t.created_at DESC, t.id`, store.ToMillis(l.db.Now()))
 }
 
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.
-func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
+func (l *Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	return store.Wrap("revoke a sign-in link",
-		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
+		store.Changed(store.ErrNotFound)(l.db.Exec(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
 }

@@ -1,6 +1,9 @@
-package ledger
+// Package account keeps the people of the page: accounts with their roles, sessions, one-time links,
+// passkeys, and identities at a sign-in provider.
+package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -15,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
 
@@ -53,6 +57,16 @@ const (
 
 // Roles lists all roles in the order in which they are stored.
 var Roles = []Role{Preparer, Approver, Operator, Auditor}
+
+// Accounts manages who may sign in to the page and how: sessions, sign-in links, passkeys, and
+// identities at a provider.
+type Accounts struct {
+	db  *store.DB
+	log *audit.Log
+}
+
+// New returns the accounts of a database.
+func New(db *store.DB, log *audit.Log) *Accounts { return &Accounts{db, log} }
 
 // Account is a person who may sign in.
 type Account struct {
@@ -135,16 +149,16 @@ func newAccountID() string { return "A" + rand.Text()[:11] }
 
 // Add adds an account. If its name is an email address, mail to the account goes to that address.
 // It returns ErrAccount.
-func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
+func (l *Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
 	if err != nil {
 		return Account{}, err
 	}
-	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: store.FromMillis(store.ToMillis(l.Now()))}
+	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: store.FromMillis(store.ToMillis(l.db.Now()))}
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is not a valid name", ErrAccount, name)
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
 		err := store.Changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, store.ToMillis(a.CreatedAt)))
@@ -165,13 +179,13 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 // Change sets the roles of an account and disables or enables it. Disabling an account ends its
 // sessions and its links at once. It returns ErrNotFound, ErrAccount, ErrManaged and
 // ErrLastOperator.
-func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled bool) error {
+func (l *Accounts) Change(ctx context.Context, id string, roles []Role, disabled bool) error {
 	words, err := roleWords(roles)
 	if err != nil {
 		return err
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		a, err := l.account(ctx, tx, id)
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
+		a, err := Find(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -198,31 +212,31 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 // SetEmail sets the address for links and messages to the owner of an account. An empty address
 // stops them. The firm is notified if another person changes the address. It returns ErrNotFound
 // and ErrAccount.
-func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
+func (l *Accounts) SetEmail(ctx context.Context, id, email string) error {
 	if email = folded(email); email != addressIn(email) {
 		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
 	}
-	return store.Wrap("change the address of account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		a, err := l.account(ctx, tx, id)
+	return store.Wrap("change the address of account "+id, l.db.Change(ctx, func(tx *sql.Tx) error {
+		a, err := Find(ctx, tx, id)
 		if err != nil || a.Email == email {
 			return err
 		}
 		if err := l.setEmail(ctx, tx, a, email); err != nil {
 			return err
 		}
-		by := person(audit.Person(ctx))
+		by := PersonName(audit.Person(ctx))
 		if by == a.Name {
 			return nil
 		}
-		return l.addAccessNotification(ctx, tx, "the email address of "+a.Name+" was changed",
+		return NotifyAccess(ctx, tx, l.db.Now(), "the email address of "+a.Name+" was changed",
 			fmt.Sprintf("%s changed where sign-in links for %s are mailed.\nIf no one in your firm expects this, "+
-				"disable the account now: importer accounts disable %q\n", nameOr(by), a.Name, a.Name))
+				"disable the account now: importer accounts disable %q\n", NameOr(by), a.Name, a.Name))
 	}))
 }
 
 // setEmail records the address of an account and the people for whom its setter stands, because
 // they control a link that is mailed to it. Links that were mailed to the previous address end.
-func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
+func (l *Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
 	var taken bool
 	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM accounts WHERE email = $1 AND id <> $2 AND $1 <> ''`,
 		email, a.ID).Scan(&taken); err != nil {
@@ -231,7 +245,7 @@ func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email str
 	if taken {
 		return fmt.Errorf("%w: another account has the address %s", ErrAccount, email)
 	}
-	makers, err := standsFor(ctx, tx, person(audit.Person(ctx)))
+	makers, err := standsFor(ctx, tx, PersonName(audit.Person(ctx)))
 	if err != nil {
 		return err
 	}
@@ -249,8 +263,8 @@ func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email str
 }
 
 // requireAnotherOperator returns ErrLastOperator if no account except id may change accounts.
-func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id string) error {
-	all, err := l.accounts(ctx, tx)
+func (l *Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id string) error {
+	all, err := List(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -267,7 +281,7 @@ func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
 }
 
 // reportRoles adds a notification if the account was granted a role that may spend money.
-func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
+func (l *Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
 	for _, r := range []Role{Approver, Operator} {
 		if slices.Contains(after, r) && !slices.Contains(before, r) {
@@ -278,28 +292,52 @@ func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, befo
 		return nil
 	}
 	what := strings.Join(granted, " and ")
-	return l.addAccessNotification(ctx, tx, name+" got the role "+what,
+	return NotifyAccess(ctx, tx, l.db.Now(), name+" got the role "+what,
 		fmt.Sprintf(
 			"%s gave %s the role %s.\nIf no one in your firm expects this, disable the account now: importer "+
 				"accounts disable %q\n",
-			nameOr(audit.Person(ctx)), name, what, name))
+			NameOr(audit.Person(ctx)), name, what, name))
 }
 
 // List lists all accounts by name.
-func (l Accounts) List(ctx context.Context) ([]Account, error) {
-	return l.accounts(ctx, l.Read)
+func (l *Accounts) List(ctx context.Context) ([]Account, error) {
+	return List(ctx, l.db.Read)
 }
 
-func (l Accounts) accounts(ctx context.Context, q store.Querier) ([]Account, error) {
+func List(ctx context.Context, q store.Querier) ([]Account, error) {
 	return store.List[Account](ctx, q, "list the accounts", `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
 }
 
 // Find finds an account by its id or its name. It returns ErrNotFound.
-func (l Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
-	return l.account(ctx, l.Read, idOrName)
+func (l *Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
+	return Find(ctx, l.db.Read, idOrName)
 }
 
-func (l Accounts) account(ctx context.Context, q store.Querier, idOrName string) (Account, error) {
-	return store.Find[Account](ctx, q, ErrNotFound, fmt.Sprintf("the account %q", idOrName),
+func Find(ctx context.Context, q store.Querier, idOrName string) (Account, error) {
+	return store.Find[Account](ctx, q, store.ErrNotFound, fmt.Sprintf("the account %q", idOrName),
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName))
+}
+
+// PersonName returns a name in the form that contributors have.
+func PersonName(name string) string { return cmp.Or(folded(name), name) }
+
+// LinkMakers lists the other people through whose links an account signed in last.
+func LinkMakers(ctx context.Context, q store.Querier, name string) ([]string, error) {
+	a, err := store.Find[Account](ctx, q, nil, "find who made the links of "+name,
+		`SELECT link_makers FROM accounts WHERE name = $1`, PersonName(name))
+	return a.LinkMakers, err
+}
+
+// NameOr returns a name for use within a sentence.
+func NameOr(name string) string {
+	if name == "" {
+		return "someone"
+	}
+	return name
+}
+
+// NotifyAccess adds a notification of a change of permissions within the change.
+func NotifyAccess(ctx context.Context, tx *sql.Tx, now time.Time, subject, body string) error {
+	_, err := outbox.Insert(ctx, tx, now, outbox.Notification{Kind: outbox.KindAccess, Subject: subject, Body: body})
+	return err
 }

@@ -1,4 +1,4 @@
-package ledger
+package account
 
 import (
 	"context"
@@ -44,21 +44,21 @@ const maxPasskeys = 10
 const passkeyColumns = `id, account, name, credential, data, created_at, used_at`
 
 // ListPasskeys lists the passkeys of an account, the oldest first.
-func (l Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, error) {
-	return store.List[Passkey](ctx, l.Read, "list the passkeys of account "+account,
+func (l *Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, error) {
+	return store.List[Passkey](ctx, l.db.Read, "list the passkeys of account "+account,
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE account = $1 ORDER BY created_at, id`, account)
 }
 
 // FindPasskey finds a passkey by its credential ID. It returns ErrPasskey if there is none.
-func (l Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
-	return store.Find[Passkey](ctx, l.Read, ErrPasskey, "find a passkey",
+func (l *Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
+	return store.Find[Passkey](ctx, l.db.Read, ErrPasskey, "find a passkey",
 		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential)
 }
 
 // AddPasskey adds a passkey and ends the account's sessions except the one with the secret. It
 // returns ErrPasskeys and ErrPasskeyTaken.
-func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+func (l *Accounts) AddPasskey(ctx context.Context, p Passkey, session string) error {
+	err := l.db.Change(ctx, func(tx *sql.Tx) error {
 		var n int
 		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM passkeys WHERE account = $1`,
 			p.Account).Scan(&n); err != nil {
@@ -69,7 +69,7 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 		}
 		added, err := store.Affected(tx.ExecContext(ctx,
 			`INSERT INTO passkeys (`+passkeyColumns+`) VALUES ($1,$2,$3,$4,$5,$6,0) ON CONFLICT DO NOTHING`,
-			"K"+rand.Text()[:15], p.Account, p.Name, p.Credential, p.Data, store.ToMillis(l.Now())))
+			"K"+rand.Text()[:15], p.Account, p.Name, p.Credential, p.Data, store.ToMillis(l.db.Now())))
 		switch {
 		case err != nil:
 			return err
@@ -83,9 +83,9 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 
 // RemovePasskey removes a passkey of an account and ends the account's sessions except the one with
 // the secret. It returns ErrNotFound if there is no such passkey.
-func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
-	return store.Wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := store.Changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
+func (l *Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
+	return store.Wrap("remove a passkey of account "+account, l.db.Change(ctx, func(tx *sql.Tx) error {
+		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
 			account)); err != nil {
 			return err
 		}
@@ -96,10 +96,10 @@ func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string
 // UsePasskey records that a passkey answered the challenge issued at a given time, and the data
 // that the use changed, such as its signature counter. It returns ErrPasskey if the passkey was
 // used or removed since then, because an answer is valid only once.
-func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
-	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.Exec(audit.Without(ctx),
+func (l *Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
+	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.db.Exec(audit.Without(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
-		store.ToMillis(l.Now()), store.ToMillis(challenged))))
+		store.ToMillis(l.db.Now()), store.ToMillis(challenged))))
 }
 
 // endOtherSessions deletes the sign-in links of an account, and its sessions except the one with

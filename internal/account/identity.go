@@ -1,4 +1,4 @@
-package ledger
+package account
 
 import (
 	"cmp"
@@ -50,7 +50,7 @@ type Arrival struct {
 // no operator, because the provider is authoritative. An account that was linked keeps its roles.
 // It returns ErrSession for a disabled account, and ErrUnlinked instead of creating a second
 // account with which a person could approve their own uploads.
-func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
+func (l *Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
 		return Account{}, false, err
@@ -59,17 +59,17 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 		return Account{}, false, fmt.Errorf("%w: the provider names no subject", ErrAccount)
 	}
 	var recorded audit.Event
-	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
-		now := l.Now()
+	err = l.db.Change(audit.Without(ctx), func(tx *sql.Tx) error {
+		now := l.db.Now()
 		known, err := store.Find[struct {
 			Account
 			UnlinkedAt time.Time
-		}](ctx, tx, ErrNotFound, "find a person of the provider",
+		}](ctx, tx, store.ErrNotFound, "find a person of the provider",
 			`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account
 				WHERE i.issuer = $1 AND i.subject = $2`, p.Issuer, p.Subject)
 		a = known.Account
 		switch {
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			created = true
 			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
 				return err
@@ -123,7 +123,13 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 // addManaged creates the account of a person who signs in for the first time, under the first free
 // name. Several persons of the same provider may have the same name. It returns ErrUnlinked if
 // another account has one of the names, because only its owner can confirm whose it is.
-func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
+func (l *Accounts) addManaged(
+	ctx context.Context,
+	tx *sql.Tx,
+	p Arrival,
+	words string,
+	now time.Time,
+) (Account, error) {
 	a := Account{
 		ID:        newAccountID(),
 		Roles:     p.Roles,
@@ -131,7 +137,7 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 		CreatedAt: store.FromMillis(store.ToMillis(now)),
 	}
 	shown := ""
-	all, err := l.accounts(ctx, tx)
+	all, err := List(ctx, tx)
 	if err != nil {
 		return Account{}, err
 	}
@@ -213,16 +219,16 @@ func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, n
 // LinkIdentity lets the owner of a local account sign in with the provider. The account keeps its
 // roles. All its sessions end except the one with the secret. It returns ErrIdentity if the person
 // has a different account.
-func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, session string) error {
+func (l *Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, session string) error {
 	name := ""
 	if len(p.Names) > 0 {
 		name = folded(p.Names[0])
 	}
-	return store.Wrap("link account "+account+" to the provider", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return store.Wrap("link account "+account+" to the provider", l.db.Change(ctx, func(tx *sql.Tx) error {
 		if p.Issuer == "" || p.Subject == "" {
 			return fmt.Errorf("%w: the provider names no subject", ErrAccount)
 		}
-		if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.Now()); err != nil {
+		if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.db.Now()); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)
@@ -233,14 +239,14 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, s
 // the person can be linked to it again but does not get a separate account. An account that the
 // provider manages stays linked. All sessions end except the one with the secret. It returns
 // ErrNotFound if no such link exists.
-func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
-	return store.Wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := store.Changed(ErrNotFound)(tx.ExecContext(ctx,
+func (l *Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
+	return store.Wrap("unlink account "+account, l.db.Change(ctx, func(tx *sql.Tx) error {
+		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx,
 			`UPDATE identities
 				SET unlinked_at = $4
 				WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
 				AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer,
-			subject, store.ToMillis(l.Now()))); err != nil {
+			subject, store.ToMillis(l.db.Now()))); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)
@@ -248,8 +254,8 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, 
 }
 
 // ListIdentities lists the identities of an account at sign-in providers.
-func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
-	return store.List[Identity](ctx, l.Read, "list the identities of account "+account,
+func (l *Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
+	return store.List[Identity](ctx, l.db.Read, "list the identities of account "+account,
 		`SELECT issuer, subject, account, name, created_at, used_at
 			FROM identities
 			WHERE account = $1 AND unlinked_at = 0
