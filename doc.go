@@ -34,6 +34,8 @@
 //
 //	store       SQLite or PostgreSQL: transactions, clock, sealed values
 //	audit       who changed what
+//	outbox      notifications until they are sent
+//	account     people of the page: accounts, sessions, one-time links, passkeys
 //	ledger      batches, rows, attempts, purchases, entries, halts, leases, events
 //	backup      copies of an SQLite ledger
 //
