@@ -50,16 +50,8 @@ func parseCellName(name []byte) (col, row int, ok bool) {
 	return col - 1, row, ok && row > 0
 }
 
-// parseCount parses decimal digits, at most ten of them.
+// parseCount parses decimal digits.
 func parseCount(digits []byte) (n int, ok bool) {
-	if len(digits) == 0 || len(digits) > 10 {
-		return 0, false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
+	parsed, err := strconv.ParseUint(string(digits), 10, 32)
+	return int(parsed), err == nil
 }

@@ -154,7 +154,7 @@ func checkRows(t testing.TB, rows []Row) {
 			if (c.Text == "") != (c.Kind == Blank || c.Kind == Formula) || c.Kind > Formula {
 				t.Fatalf("cell %s is %v with %q", CellName(i, row.Number), c.Kind, c.Text)
 			}
-			if clean := string(appendClean(nil, c.Text)); clean != c.Text {
+			if clean := string(appendClean(nil, []byte(c.Text))); clean != c.Text {
 				t.Fatalf("cell %s is %q, clean %q", CellName(i, row.Number), c.Text, clean)
 			}
 		}

@@ -326,7 +326,7 @@ func (s *csvSource) clean(field string) string {
 	if isPlain(field) {
 		return field
 	}
-	s.buf = appendClean(s.buf[:0], field)
+	s.buf = appendClean(s.buf[:0], []byte(field))
 	if bytes.ContainsRune(s.buf, utf8.RuneError) {
 		s.owner.note(noteUnreadable)
 	}

@@ -31,7 +31,7 @@ func TestCSVRoundTripIsTheIdentity(t *testing.T) {
 			cells := make([]OutCell, len(rows[0])) // a table is as wide as its header
 			line := make([]string, len(row))
 			for i, text := range row {
-				line[i] = string(appendClean(nil, text))
+				line[i] = string(appendClean(nil, []byte(text)))
 				cells[i] = Str(line[i])
 			}
 			if line = trimBlank(line); len(line) > 0 {

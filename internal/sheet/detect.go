@@ -98,19 +98,11 @@ func compoundError(r io.Reader) error {
 		return err
 	}
 	for _, s := range compoundStreams {
-		if bytes.Contains(content, utf16le(s.stream)) {
+		if name, _ := utf16LE.NewEncoder().String(s.stream); bytes.Contains(content, []byte(name)) {
 			return s.err
 		}
 	}
 	return notASheet("an old Office document (or a damaged one)")
-}
-
-func utf16le(s string) []byte {
-	b := make([]byte, 0, 2*len(s))
-	for i := range len(s) {
-		b = append(b, s[i], 0)
-	}
-	return b
 }
 
 // packages are zip files other than XLSX, recognized by the name of a part.

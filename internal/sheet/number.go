@@ -8,9 +8,11 @@ import (
 )
 
 // appendNumber appends a number from the XML of a sheet as a plain decimal. ok is false if raw is
-// not a valid number.
+// not a valid number. A whole number too long for a float stays as it is, because its digits must
+// not be lost.
 func appendNumber(dst, raw []byte) ([]byte, bool) {
-	if isPlainNumber(raw) {
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	if len(digits) > 0 && len(digits) <= 32 && digits[0] != '0' && len(bytes.Trim(digits, "0123456789")) == 0 {
 		return append(dst, raw...), true
 	}
 	value, err := strconv.ParseFloat(string(raw), 64)
@@ -38,34 +40,6 @@ func appendDecimal(dst []byte, value float64) []byte {
 		}
 	}
 	return strconv.AppendFloat(dst, value, 'f', -1, 64)
-}
-
-// isPlainNumber reports whether raw already has the form that appendDecimal returns. A whole number
-// too long for a float also counts, because its digits must not be lost.
-func isPlainNumber(raw []byte) bool {
-	if len(raw) > 0 && raw[0] == '-' {
-		raw = raw[1:]
-		if len(raw) == 1 && raw[0] == '0' {
-			return false
-		}
-	}
-	if len(raw) == 0 || len(raw) > 32 || raw[0] < '0' || raw[0] > '9' {
-		return false
-	}
-	if raw[0] == '0' && len(raw) > 1 && raw[1] != '.' {
-		return false
-	}
-	point := -1
-	for i, c := range raw {
-		switch {
-		case c >= '0' && c <= '9':
-		case c == '.' && point < 0:
-			point = i
-		default:
-			return false
-		}
-	}
-	return point < 0 || len(raw) <= 16 && raw[len(raw)-1] >= '1' && raw[len(raw)-1] <= '9'
 }
 
 // A serial number counts days. The 1904 date system runs 1,462 days behind the 1900 system.
@@ -146,4 +120,7 @@ func appendISO(dst, raw []byte) ([]byte, bool) {
 
 // IsPlainNumber reports whether a text is a number in the form of a cell: a plain decimal without
 // leading zeros.
-func IsPlainNumber(text string) bool { return len(text) <= 15 && isPlainNumber([]byte(text)) }
+func IsPlainNumber(text string) bool {
+	plain, ok := appendNumber(nil, []byte(text))
+	return ok && len(text) <= 15 && string(plain) == text
+}

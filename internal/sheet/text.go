@@ -27,7 +27,7 @@ func isPlain[T string | []byte](text T) bool {
 func TypedCell(text string) Cell {
 	text = removeGuard(text)
 	if !isPlain(text) {
-		text = string(appendClean(nil, text))
+		text = string(appendClean(nil, []byte(text)))
 	}
 	if text == "" {
 		return Cell{}
@@ -36,7 +36,7 @@ func TypedCell(text string) Cell {
 }
 
 // appendClean appends text as a person sees it. See [Cell]. It does not change the content of dst.
-func appendClean[T string | []byte](dst []byte, text T) []byte {
+func appendClean(dst, text []byte) []byte {
 	if isPlain(text) {
 		return append(dst, text...)
 	}
@@ -44,10 +44,7 @@ func appendClean[T string | []byte](dst []byte, text T) []byte {
 	// blanks and lineBreak describe the white space since the last visible character.
 	blanks, lineBreak := 0, false
 	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = decodeRune(text, i)
-		}
+		r, size := utf8.DecodeRune(text[i:])
 		i += size
 		switch class(r) {
 		case invisible:
@@ -72,12 +69,6 @@ func appendClean[T string | []byte](dst []byte, text T) []byte {
 		dst = utf8.AppendRune(dst, r)
 	}
 	return dst
-}
-
-func decodeRune[T string | []byte](text T, at int) (rune, int) {
-	end := min(at+utf8.UTFMax, len(text))
-	var b [utf8.UTFMax]byte
-	return utf8.DecodeRune(b[:copy(b[:], text[at:end])])
 }
 
 // runeClass is how appendClean treats a character.

@@ -24,7 +24,7 @@ func TestClean(t *testing.T) {
 		"“smart”":                   "“smart”",
 		" \u00a0\n\t":               "",
 	} {
-		if got := string(appendClean([]byte("kept"), text)); got != "kept"+want {
+		if got := string(appendClean([]byte("kept"), []byte(text))); got != "kept"+want {
 			t.Errorf("%q becomes %q, want %q", text, got[4:], want)
 		}
 		if got := string(appendClean(nil, []byte(text))); got != want {

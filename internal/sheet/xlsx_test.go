@@ -484,18 +484,25 @@ func TestDetect(t *testing.T) {
 		w.Close()
 		return b.String()
 	}
+	utf16le := func(name string) string {
+		encoded, err := utf16LE.NewEncoder().String(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encoded
+	}
 	for _, tt := range []struct{ name, data, want string }{
 		{"nothing", "", "empty"},
 		{"blanks", " \n\n\t", "nothing but blanks"},
-		{"old Excel", ole + string(utf16le("Workbook")), "test is an old Excel workbook (.xls). " +
+		{"old Excel", ole + utf16le("Workbook"), "test is an old Excel workbook (.xls). " +
 			"Open it in Excel or LibreOffice and save it as .xlsx."},
 		{"old Excel without a container", "\x09\x08\x10\x00\x00\x06", "old Excel workbook"},
-		{"Excel 95", ole + string(utf16le("Book")), "old Excel workbook"},
+		{"Excel 95", ole + utf16le("Book"), "old Excel workbook"},
 		{"Excel 3 or 4", "\x09\x02\x06\x00\x00\x00\x10\x00", "old Excel workbook"},
 		{"cut off", "Name\nCaf\xc3", "test: the file ends in the middle of a character"},
 		{"cut off, with a mark", "\ufeffName\nCafé, \xe6\x9d", "cut off, and rows may be missing. Export it again"},
-		{"encrypted", ole + strings.Repeat("\x01", headBytes-10-512) + string(utf16le("EncryptedPackage")), "password"},
-		{"Word", ole + string(utf16le("WordDocument")), "Word document"},
+		{"encrypted", ole + strings.Repeat("\x01", headBytes-10-512) + utf16le("EncryptedPackage"), "password"},
+		{"Word", ole + utf16le("WordDocument"), "Word document"},
 		{"some compound file", ole, "an old Office document"},
 		{"xlsb", archive("[Content_Types].xml", "xl/workbook.bin"), ".xlsb"},
 		{"ods", "PK\x03\x04" + strings.Repeat("\x00", 26) + odsType, "an OpenDocument spreadsheet (.ods). Open it"},

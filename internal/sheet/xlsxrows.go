@@ -157,10 +157,10 @@ func (s *sheetSource) rowAttributes() (row Row, err error) {
 		case "r":
 			n, ok := parseCount(value)
 			if !ok || n < 1 || n > s.limits.Rows {
-				return row, s.rowError(fmt.Sprintf("a row has the number %.20q", value))
+				return row, damaged(fmt.Sprintf("a row has the number %.20q", value), nil)
 			}
 			if n <= s.number {
-				return row, s.rowError(fmt.Sprintf("row %d follows row %d", n, s.number))
+				return row, damaged(fmt.Sprintf("row %d follows row %d", n, s.number), nil)
 			}
 			row.Number = n
 		case "hidden":
@@ -178,15 +178,13 @@ func (s *sheetSource) endRow(b *Block, start int, row Row) error {
 		row.Number = s.number + 1
 	}
 	if row.Number > s.limits.Rows {
-		return s.rowError(fmt.Sprintf("there are more than %d rows", s.limits.Rows))
+		return damaged(fmt.Sprintf("there are more than %d rows", s.limits.Rows), nil)
 	}
 	s.number = row.Number
 	row.Struck = s.struckOut*2 > s.filled
 	cells := len(b.cells) - start
 	return s.tally.row(cells, b.endRow(row))
 }
-
-func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
 
 // readCell reads the cell that starts at the current token into its column of the row that begins
 // at start. It returns the next column.
@@ -205,7 +203,7 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 				row.Number = r
 			}
 			if !ok || r != row.Number {
-				return 0, s.rowError(fmt.Sprintf("row %d has a cell %.20q", max(row.Number, s.number+1), value))
+				return 0, damaged(fmt.Sprintf("row %d has a cell %.20q", max(row.Number, s.number+1), value), nil)
 			}
 			col = c
 		case "s":

@@ -241,10 +241,7 @@ func (s *scanner) readEnd() error {
 	if err != nil {
 		return err
 	}
-	name := tag[1:]
-	for len(name) > 0 && isBlank(name[len(name)-1]) {
-		name = name[:len(name)-1]
-	}
+	name := bytes.TrimRight(tag[1:], blanks)
 	if len(s.marks) == 0 || !bytes.Equal(localName(name), s.open[s.marks[len(s.marks)-1]:]) {
 		return errXMLMalformed
 	}
@@ -338,36 +335,35 @@ func (s *scanner) skip() error {
 
 func localName(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] }
 
+const blanks = " \t\n\r"
+
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // nextAttribute splits off the first attribute. Its name keeps its prefix, and its value is raw.
 // The name is empty if there is no readable attribute.
 func nextAttribute(attributes []byte) (name, value, rest []byte) {
-	i := 0
-	for i < len(attributes) && isBlank(attributes[i]) {
-		i++
-	}
-	attributes = attributes[i:]
+	attributes = trimBlanks(attributes)
 	equals := bytes.IndexByte(attributes, '=')
 	if equals <= 0 {
 		return nil, nil, nil
 	}
-	name = attributes[:equals]
-	for len(name) > 0 && isBlank(name[len(name)-1]) {
-		name = name[:len(name)-1]
-	}
-	i = equals + 1
-	for i < len(attributes) && isBlank(attributes[i]) {
-		i++
-	}
-	if i == len(attributes) || attributes[i] != '"' && attributes[i] != '\'' {
+	value = trimBlanks(attributes[equals+1:])
+	if len(value) == 0 || value[0] != '"' && value[0] != '\'' {
 		return nil, nil, nil
 	}
-	length := bytes.IndexByte(attributes[i+1:], attributes[i])
+	length := bytes.IndexByte(value[1:], value[0])
 	if length < 0 {
 		return nil, nil, nil
 	}
-	return name, attributes[i+1 : i+1+length], attributes[i+length+2:]
+	return bytes.TrimRight(attributes[:equals], blanks), value[1 : 1+length], value[length+2:]
+}
+
+// trimBlanks removes the blanks in front of a text.
+func trimBlanks(text []byte) []byte {
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
+	return text
 }
 
 // attributeText returns the value of an attribute as text.
