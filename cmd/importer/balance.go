@@ -34,8 +34,7 @@ Each line has its sign and the balance after it. An order has one line, whose am
 is what was charged or is reserved. The page downloads all lines as a file.
 
 --forecast shows what the runs of the schedules will cost in the next days, and how much
-to have available by when. Queued rows are needed first. Rows that cannot be filed yet
-are left out.`,
+to have available by when.`,
 		Example: "  importer balance\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -26,9 +26,7 @@ Both fees are blank if they are not known apart. Uncertain orders that were char
 included. The totals add up to the charges of importer balance.
 
 The columns Client, Matter, Bill To, and Reference of a spreadsheet are never sent to
-the filing service. Months are those of the firm's time zone, by the day of the charge.
-An adjusted charge corrects an earlier one, such as an order that was not placed after
-all.`,
+the filing service. Months are those of the firm's time zone, by the day of the charge.`,
 		Example: `  importer charges --month 2026-03 -o march.xlsx
   importer charges --month 2026-03 --client "Harbor Light" -o march.csv`,
 		Args: cobra.NoArgs,

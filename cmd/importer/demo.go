@@ -33,9 +33,7 @@ func newDemoCommand(g *global) *cobra.Command {
 		Long: `demo starts a sandbox of the filing service in this process and runs a sample
 spreadsheet of 60 Delaware companies on it. Some rows have errors, and the funds run
 out half-way. The demo then tops up the balance, resumes, and runs once more to show
-that nothing is bought twice. It needs no account, server, or network.
-
-It makes a folder of its own, which you can delete afterwards.`,
+that nothing is bought twice. It needs no account, server, or network.`,
 		Example: "  importer demo\n  importer demo --dir /tmp/demo",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), g, dir) },

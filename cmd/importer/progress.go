@@ -92,11 +92,8 @@ func watch(ctx context.Context, t *terminal, l *ledger.Ledger, batch string,
 	end := t.repeatLine(func() string {
 		// The run itself reports problems of the ledger.
 		s, err := report.Summarize(ctx, l, batch)
-		if err != nil {
-			return ""
-		}
-		halted, err := l.Fleet().Halt(ctx)
-		if err != nil {
+		halted, failed := l.Fleet().Halt(ctx)
+		if err != nil || failed != nil {
 			return ""
 		}
 		now := meter.Read(s.Figures, halted, time.Now())

@@ -151,31 +151,22 @@ func runSandboxDo(ctx context.Context, t *terminal, at, name string, pairs []str
 	if !slices.ContainsFunc(sandbox.Actions, func(a sandbox.Action) bool { return a.Name == name }) {
 		return usage("the sandbox has no control %s: importer sandbox do lists them", name)
 	}
-	body, err := actionBody(pairs)
-	if err != nil {
-		return err
+	body := make(map[string]any)
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return usage("%s is not key=value", pair)
+		}
+		// A value that is JSON, such as a number or true, keeps its type. Any other value is a text.
+		if body[name] = value; json.Valid([]byte(value)) {
+			body[name] = json.RawMessage(value)
+		}
 	}
 	answer, err := askSandbox(ctx, at, name, body)
 	if err == nil {
 		t.print("%s", answer)
 	}
 	return err
-}
-
-// actionBody parses key=value pairs into an object. A value that is JSON, such as a number or true,
-// keeps its type. Any other value is a text.
-func actionBody(pairs []string) (map[string]any, error) {
-	body := make(map[string]any)
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, usage("%s is not key=value", pair)
-		}
-		if body[name] = value; json.Valid([]byte(value)) {
-			body[name] = json.RawMessage(value)
-		}
-	}
-	return body, nil
 }
 
 // askSandbox sends a control to a sandbox and returns its answer. The address can end in /v1, like

@@ -122,9 +122,6 @@ func (o *serveOptions) parse() (err error) {
 	return nil
 }
 
-// shutdownTimeout is the time that requests have to finish.
-const shutdownTimeout = 10 * time.Second
-
 // runServe serves the page until ctx ends. After a setup on the page it starts again, behind the same
 // address.
 func runServe(ctx context.Context, o serveOptions, g *global, log *slog.Logger) error {
@@ -268,7 +265,8 @@ func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedg
 		// Wait for the last request.
 		f.active.Lock()
 	case <-ctx.Done():
-		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		// Requests have this time to finish.
+		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		if f.Shutdown(patient) != nil {
 			err = errors.Join(errors.New("some requests were cut off"), f.Close())

@@ -158,12 +158,9 @@ func (p *page) openQueue() (*jobs.Queue, error) {
 	return queue, nil
 }
 
-// depthTimeout limits the wait for the depth of the queue.
-const depthTimeout = 3 * time.Second
-
 // depth counts the tasks on the queue. Its error is ErrQueueDown.
 func (p *page) depth(ctx context.Context) (map[string]int, error) {
-	ctx, cancel := context.WithTimeout(ctx, depthTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	depth, err := p.queue.Depth(ctx)
 	if err != nil {

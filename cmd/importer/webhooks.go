@@ -56,10 +56,7 @@ func newWebhooksCreateCommand(g *global) *cobra.Command {
 		Short: "Register an endpoint and store its signing secret",
 		Long: `create registers an endpoint with the filing service, stores its signing secret
 sealed in the ledger, and prints the answer without it. Register before the first
-order: earlier events are not delivered.
-
-Running the same command again registers another endpoint, which receives every
-event as well.`,
+order: earlier events are not delivered.`,
 		Example: "  importer webhooks create --url https://filings.example.com" + webhook.Path +
 			"\n  importer webhooks create --url https://filings.example.com" + webhook.Path +
 			" --event-type filing.status_changed --yes",
