@@ -17,6 +17,26 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
+// approvalHandler handles the approval of batches and of higher costs.
+type approvalHandler struct {
+	ledger    *ledger.Ledger
+	approvals ledger.Approvals
+	prices    pricing.Source
+	queue     *prepareQueue
+}
+
+func (h *approvalHandler) routes() []route {
+	return []route{
+		{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: of(h.queue.findUpload, h.draftApproval)},
+		{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch(h.batchApproval)},
+		{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch(h.approve)},
+		{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch(h.approveCosts)},
+		{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch(h.sendBack)},
+		{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch(h.reject)},
+		{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch(h.rejectCosts)},
+	}
+}
+
 // approvers are the people who may approve a batch, and whether the reader is one of them.
 type approvers struct {
 	// Second reports whether the batch needs a second person's approval.
@@ -102,26 +122,6 @@ func (h *approvalHandler) approveCosts(v *request, b ledger.Batch) error {
 	err = h.approvals.ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
 	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"),
 		shown.Cost)
-}
-
-// approvalHandler handles the approval of batches and of higher costs.
-type approvalHandler struct {
-	ledger    *ledger.Ledger
-	approvals ledger.Approvals
-	prices    pricing.Source
-	queue     *prepareQueue
-}
-
-func (h *approvalHandler) routes() []route {
-	return []route{
-		{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: of(h.queue.findUpload, h.draftApproval)},
-		{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch(h.batchApproval)},
-		{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch(h.approve)},
-		{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch(h.approveCosts)},
-		{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch(h.sendBack)},
-		{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch(h.reject)},
-		{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch(h.rejectCosts)},
-	}
 }
 
 // approvalPage is the page on which a batch is submitted, approved or refused.

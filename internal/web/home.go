@@ -81,7 +81,11 @@ func (h *homeHandler) home(v *request) error {
 		return v.redirect("/sessions")
 	}
 	p := homePage{Templates: filing.Products}
-	p.Filter = batchFilter{Show: v.query("show"), Client: shortened(v.query("client"), maxSearch), Search: v.search("q")}
+	p.Filter = batchFilter{
+		Show:   v.query("show"),
+		Client: shortened(v.query("client"), maxSearch),
+		Search: v.search("q"),
+	}
 	var batches []ledger.Batch
 	err := errors.Join(
 		load(&p.Uploads)(h.ledger.Uploads().List(v.ctx())),

@@ -27,6 +27,29 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
+// uploadHandler handles uploads until they are submitted, and corrections, which are uploads of rows
+// that need attention.
+type uploadHandler struct {
+	ledger  *ledger.Ledger
+	uploads ledger.Uploads
+	queue   *prepareQueue
+}
+
+func (h *uploadHandler) routes() []route {
+	return []route{
+		{pattern: "POST /sheets", may: preparer, serve: h.addUpload, upload: true},
+		{pattern: "GET /sheets/{sheet}", may: viewer, serve: of(h.queue.findUpload, h.sheetPage)},
+		{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: of(h.queue.findUpload, h.highlightedSheet)},
+		{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: of(h.queue.findUpload, h.columnsPage)},
+		{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: of(h.queue.findUnchanged, h.changeMapping)},
+		{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: of(h.queue.findUnchanged, h.quoteAgain)},
+		{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: of(h.queue.findUnchanged, h.submit)},
+		{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: of(h.queue.findUpload, h.deleteUpload)},
+		{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch(h.correctBatch)},
+		{pattern: "GET /templates/{product}", may: viewer, serve: h.downloadTemplate},
+	}
+}
+
 // addUpload saves a file while it arrives, so that no part of it is stored unsealed. It rejects and
 // deletes a file that is not a readable spreadsheet. It records the form's identifier only after
 // the file is accepted, so that a form with a rejected file can be sent again.
@@ -198,29 +221,6 @@ func (f *upload) readError(err error) error {
 			fmt.Sprintf("%s has more than %d MiB. Nothing was saved. Split the file.", f.name, large.Limit>>20)}
 	}
 	return err
-}
-
-// uploadHandler handles uploads until they are submitted, and corrections, which are uploads of rows
-// that need attention.
-type uploadHandler struct {
-	ledger  *ledger.Ledger
-	uploads ledger.Uploads
-	queue   *prepareQueue
-}
-
-func (h *uploadHandler) routes() []route {
-	return []route{
-		{pattern: "POST /sheets", may: preparer, serve: h.addUpload, upload: true},
-		{pattern: "GET /sheets/{sheet}", may: viewer, serve: of(h.queue.findUpload, h.sheetPage)},
-		{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: of(h.queue.findUpload, h.highlightedSheet)},
-		{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: of(h.queue.findUpload, h.columnsPage)},
-		{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: of(h.queue.findUnchanged, h.changeMapping)},
-		{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: of(h.queue.findUnchanged, h.quoteAgain)},
-		{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: of(h.queue.findUnchanged, h.submit)},
-		{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: of(h.queue.findUpload, h.deleteUpload)},
-		{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch(h.correctBatch)},
-		{pattern: "GET /templates/{product}", may: viewer, serve: h.downloadTemplate},
-	}
 }
 
 // sheetPage is the page of an upload.
