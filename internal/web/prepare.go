@@ -172,13 +172,13 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
 	}
-	return p.start(u, func(now *preparation) error { return p.do(p.ctx, u, now) })
+	return p.start(u, false, func(now *preparation) error { return p.do(p.ctx, u, now) })
 }
 
 // prepareAgain drops the batch of an upload that was changed. It prepares the upload after
 // restartDelay without another change. before is the upload before the change, with its new version.
 func (p *prepareQueue) prepareAgain(before ledger.Upload) {
-	p.start(before, func(now *preparation) error {
+	p.start(before, true, func(now *preparation) error {
 		if before.Batch != "" {
 			if err := p.uploads.DropPrepared(p.ctx, before.Batch); err != nil && p.ctx.Err() == nil {
 				p.log.Warn("dropping a prepared batch failed", "batch", before.Batch, "err", err)
@@ -197,13 +197,13 @@ func (p *prepareQueue) prepareAgain(before ledger.Upload) {
 	})
 }
 
-// start starts the preparation of a version of an upload, unless it has started. It cancels the
-// preparation of another version.
-func (p *prepareQueue) start(u ledger.Upload, do func(now *preparation) error) *preparation {
+// start starts the preparation of a version of an upload. If it has started, it is returned, unless
+// again is set. Start cancels the preparation that it replaces.
+func (p *prepareQueue) start(u ledger.Upload, again bool, do func(now *preparation) error) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.of[u.ID]
-	if old != nil && old.version == u.Version {
+	if old != nil && old.version == u.Version && !again {
 		return old
 	}
 	if p.ctx.Err() != nil {
