@@ -242,7 +242,8 @@ passkey or a company account.`,
 }
 
 func addURLFlag(c *cobra.Command, base *string) {
-	c.Flags().StringVar(base, "url", "", "the page's address, such as https://filings.example.com (default: PUBLIC_URL)")
+	c.Flags().StringVar(base, "url", "",
+		"the page's address, such as https://filings.example.com (default: PUBLIC_URL)")
 }
 
 // pageAddress returns the address of the page from --url or PUBLIC_URL. It is empty without both.

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"

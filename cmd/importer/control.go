@@ -58,8 +58,8 @@ func newResumeCommand(g *global) *cobra.Command {
 
 func runResume(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 	if b.Canceled {
-		return "", fmt.Errorf("batch %s is canceled, not paused. To send the canceled rows: importer retry %s --canceled",
-			b.ID, b.ID)
+		return "", fmt.Errorf("batch %s is canceled, not paused. To send the canceled rows: importer retry %s "+
+			"--canceled", b.ID, b.ID)
 	}
 	return fmt.Sprintf("Batch %s is resumed. Workers send the rest; without workers, run the same importer run again.",
 		b.ID), l.ResumeBatch(ctx, b.ID)

@@ -83,8 +83,8 @@ func runDemo(ctx context.Context, g *global, dir string) error {
 		return err
 	}
 	service.Deposit(demoTopUp)
-	if err := run(fmt.Sprintf("The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, the "+
-		"same command resumes.", money.Cents(demoTopUp).Dollars()), exitCorrect); err != nil {
+	if err := run(fmt.Sprintf("The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, "+
+		"the same command resumes.", money.Cents(demoTopUp).Dollars()), exitCorrect); err != nil {
 		return err
 	}
 	before := service.Books()

@@ -8,10 +8,9 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/logs"
 )

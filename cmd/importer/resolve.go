@@ -202,8 +202,8 @@ func printHowToMark(t *terminal, batch string, rows []*resolve.UncertainOrder) {
 			"%splaced --company COMPANY_ID\n%splaced --order ORDER_ID --company COMPANY_ID", mark, mark)
 	}
 	if slices.ContainsFunc(rows, func(o *resolve.UncertainOrder) bool { return o.Row.Creating && o.Assumed() }) {
-		t.print("If a creation and its order are both uncertain, --company alone means that the order was not placed: " +
-			"it is sent next.")
+		t.print("If a creation and its order are both uncertain, --company alone means that the order was not " +
+			"placed: it is sent next.")
 	}
 }
 

@@ -463,8 +463,8 @@ func (r *filingRun) sayCost(ctx context.Context, q intake.Quote) (warnings strin
 		r.terminal.say("  available %s", balance.Available().Dollars())
 	}
 	if short := balance.Missing(q.Total.Amount); balance.HasDeposit && short > 0 {
-		r.terminal.say("  %s", r.terminal.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are sent "+
-			"as far as the balance allows; the rest wait."))
+		r.terminal.say("  %s", r.terminal.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are "+
+			"sent as far as the balance allows; the rest wait."))
 	}
 	sayEndpointWarning(r.terminal, q.Endpoint)
 	return sayWarnings(ctx, r.terminal, r.ledger, r.batch)

@@ -49,8 +49,8 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		return err
 	})
 	if ending.Reason == jobs.Interrupted {
-		r.terminal.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, " +
-			"but these orders may become uncertain.")
+		r.terminal.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is " +
+			"safe, but these orders may become uncertain.")
 	}
 	r.stopWorker(worker)
 	stopWatching()

@@ -360,7 +360,8 @@ func (p *page) invite(ctx context.Context, terminal bool) (text, address string,
 	case owner.ManagedBy != "":
 		return text + ". Sign in with your company account", base + "/", nil
 	case !terminal:
-		return fmt.Sprintf("%s. To sign in: importer accounts link %q --url %s", text, owner.Name, base), base + "/", nil
+		text = fmt.Sprintf("%s. To sign in: importer accounts link %q --url %s", text, owner.Name, base)
+		return text, base + "/", nil
 	}
 	link, err := ownerLink(ctx, p.ledger.Ledger, owner, "by importer serve", firstLinkLife)
 	return "The page, with a one-time sign-in link: " + base + link, base + link, err

@@ -136,7 +136,8 @@ func TestServesUnderItsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`https://[0-9.:]+`).FindString(said)
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: testTimeout}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	client := http.Client{Transport: transport, Timeout: testTimeout}
 	defer client.CloseIdleConnections()
 	answer, err := client.Get(address + "/healthz")
 	if err != nil || answer.StatusCode != http.StatusOK {

@@ -197,8 +197,8 @@ func confirmService(ctx context.Context, o setupOptions, g *global, saved, servi
 			"allow it"
 	case saved.BaseURL != "" && saved.BaseURL != service.BaseURL && !o.yes:
 		question = "Replace the filing service " + saved.BaseURL + "?"
-		refusal = "the settings file has another filing service, " + saved.BaseURL + ". Nothing was saved. Add --yes to " +
-			"replace it"
+		refusal = "the settings file has another filing service, " + saved.BaseURL + ". Nothing was saved. Add --yes " +
+			"to replace it"
 	default:
 		return nil
 	}

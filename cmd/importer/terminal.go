@@ -88,8 +88,8 @@ func (t *terminal) printError(err error) {
 			"record says what was ordered. Stop every process, then put the latest backup in its place: importer " +
 			"restore BACKUP"
 	case has("database or disk is full", "no space left on device"):
-		message = "the disk is full. Nothing more can be recorded, so nothing more is sent. Free some space, then run " +
-			"the same command again (" + message + ")"
+		message = "the disk is full. Nothing more can be recorded, so nothing more is sent. Free some space, then " +
+			"run the same command again (" + message + ")"
 	case isDatabaseDown(err) && store.IsOfDatabase(err):
 		recorded := "Everything that was done is recorded"
 		if _, lost := errors.AsType[*unrecordedError](err); lost {

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // await tries until something is available, because containers start together with their

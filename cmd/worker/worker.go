@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -21,6 +19,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // worker is the process.
