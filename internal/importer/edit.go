@@ -78,7 +78,8 @@ func newEditedFile(o *Options, file *sheet.File) (*editedFile, error) {
 		}
 		switch {
 		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
-			return nil, f.badEdit(e.Sheet, "a correction is for row %d and column %d, which no sheet has", e.Row, e.Column)
+			return nil, f.badEdit(e.Sheet, "a correction is for row %d and column %d, which no sheet has", e.Row,
+				e.Column)
 		case e.Column < 0 && e.Header == "":
 			return nil, f.badEdit(e.Sheet, "a correction in row %d does not name a column", e.Row)
 		case len(e.Text) > maxEdit:

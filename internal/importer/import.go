@@ -271,8 +271,8 @@ func (im *Import) recognize() error {
 func (im *Import) recognizeColumns() error {
 	im.own.find(im.layout, im.sheet)
 	if h, found := im.layout.tooManyOfficers(); found {
-		return refused("the column %s is beyond the %d officers that fit in a row: form a company with more officers in "+
-			"the filing service's dashboard", h.name(im.layout.row), maxOfficers)
+		return refused("the column %s is beyond the %d officers that fit in a row: form a company with more officers "+
+			"in the filing service's dashboard", h.name(im.layout.row), maxOfficers)
 	}
 	if err := im.checkMap(); err != nil {
 		return err

@@ -24,10 +24,8 @@ func (im *Import) refuseOfficersSheet() error {
 			return &sheet.FormatError{
 				File: im.file.Name(), Sheet: s.Name,
 				Reason: "officers on a sheet of their own are not read",
-				Remedy: fmt.Sprintf("Enter the officers in the company's row, in the columns %q, %q, %q, %q and so on, "+
-					"then delete this sheet", columns[officerColumn(0, officerFirstName)].header,
-					columns[officerColumn(0, officerLastName)].header, columns[officerColumn(0, officerTitle)].header,
-					columns[officerColumn(1, officerFirstName)].header),
+				Remedy: `Enter the officers in the company's row, in the columns "Officer 1 First Name", "Officer 1 ` +
+					`Last Name", "Officer 1 Title", "Officer 2 First Name" and so on, then delete this sheet`,
 			}
 		}
 	}

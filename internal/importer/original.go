@@ -24,7 +24,8 @@ func (r *recording) saveOriginal(ctx context.Context) error {
 		return nil
 	}
 	if delimiter := im.file.Delimiter(); delimiter != 0 {
-		return r.past.SaveOriginal(ctx, r.batch.ID, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
+		only := ledger.Original{Delimiter: string(delimiter)}
+		return r.past.SaveOriginal(ctx, r.batch.ID, only, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
 	o.Added = len(im.file.chosen.added)

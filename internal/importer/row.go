@@ -302,8 +302,8 @@ func (c *checker) whyNotAFiling() string {
 		return isBlank
 	case totalWord.MatchString(cells[first].Text) && p.onlyNumbersBeside(first, cells):
 		return isTotal
-	case filled == 1 && p.bound() > 1 && (p.isNote(first, cells[first].Text) || c.speaks(cells[first].Text)), filled > 1 &&
-		c.isHeading(first):
+	case filled == 1 && p.bound() > 1 && (p.isNote(first, cells[first].Text) || c.speaks(cells[first].Text)),
+		filled > 1 && c.isHeading(first):
 		return isFootnote
 	case filled > 1 && c.im.layout.repeatsHeader(cells):
 		return isHeading

@@ -303,8 +303,9 @@ func sheetFiles() []File {
 			Rels: {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
 				`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
 			Sheet: honest[Sheet],
-			"xl/worksheets/sheet2.xml": {head: sheetHead + texts("bulkfiling properties"), body: texts(long), times: 350,
-				tail: sheetTail},
+			"xl/worksheets/sheet2.xml": {
+				head: sheetHead + texts("bulkfiling properties"), body: texts(long), times: 350, tail: sheetTail,
+			},
 		}),
 	}
 }
