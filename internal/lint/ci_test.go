@@ -23,6 +23,7 @@ var (
 // TestSelectedTestsExist finds tests that the Makefile or a script of .ci selects by a name
 // that no test has: go test runs none of them and succeeds.
 func TestSelectedTestsExist(t *testing.T) {
+	inModule(t)
 	var tests []string
 	for _, file := range testFiles(t) {
 		if script, ok := strings.CutSuffix(filepath.Base(file), ".txtar"); ok {

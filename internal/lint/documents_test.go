@@ -32,6 +32,7 @@ var generated = []struct {
 }
 
 func TestDocumentsSayWhatTheCodeDoes(t *testing.T) {
+	inModule(t)
 	for _, g := range generated {
 		content, err := os.ReadFile(g.file)
 		if err != nil {
@@ -130,6 +131,7 @@ func importGraph() string {
 // TestDependenciesHaveReasons compares the direct requirements of go.mod with
 // the table of docs/reference.md.
 func TestDependenciesHaveReasons(t *testing.T) {
+	inModule(t)
 	_, table, _ := strings.Cut(read(t, "docs/reference.md"), "## Dependencies")
 	listed := make(map[string]bool)
 	for _, row := range regexp.MustCompile(`(?m)^\| ([a-zA-Z][^|]*/[^|]*) \| \S`).FindAllStringSubmatch(table, -1) {
@@ -163,6 +165,7 @@ func assumptionTable() string {
 
 // TestAssumptions checks that the code at the place of each assumption names it.
 func TestAssumptions(t *testing.T) {
+	inModule(t)
 	for _, a := range filing.Assumptions {
 		if code := read(t, a.Where); !strings.Contains(code, "Assumption") {
 			t.Errorf("%s: %s does not say that it is an assumption", a.NotShown, a.Where)
@@ -181,6 +184,7 @@ func environmentTable() string {
 
 // TestSecurityPageNamesTests checks that the tests which docs/security.md names exist.
 func TestSecurityPageNamesTests(t *testing.T) {
+	inModule(t)
 	var tests strings.Builder
 	for _, file := range testFiles(t) {
 		tests.WriteString(read(t, file))
@@ -205,6 +209,7 @@ var (
 
 // TestDocumentsNameWhatExists checks the links and the make targets of all documents.
 func TestDocumentsNameWhatExists(t *testing.T) {
+	inModule(t)
 	makefile := read(t, "Makefile")
 	targets := 0
 	for _, file := range documents(t) {

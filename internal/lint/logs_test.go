@@ -26,6 +26,7 @@ var notOurs = []string{"invalid_client"}
 
 // The documents quote messages of the log; an operator searches for them.
 func TestQuotedLogMessagesExist(t *testing.T) {
+	inModule(t)
 	ours := stringsOf(t, "internal", "cmd")
 	oidc, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/coreos/go-oidc/v3").Output()
