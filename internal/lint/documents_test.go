@@ -241,6 +241,39 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+var (
+	commentBreak = regexp.MustCompile(`\n\s*// `)
+	citation     = regexp.MustCompile(`Source: spec [^.\n]*`)
+	citedSection = regexp.MustCompile(`sections? (\d+)(?:,? \(?(?:order )?rules? ((?:\d+(?:, | and | to )?)+))?`)
+	number       = regexp.MustCompile(`\d+`)
+)
+
+// TestCitedRulesExist checks that docs/service-rules.md has each section and rule that the code cites.
+func TestCitedRulesExist(t *testing.T) {
+	inModule(t)
+	rules := read(t, "docs/service-rules.md")
+	cited := 0
+	for _, file := range goFiles(t, "internal", "cmd") {
+		code := commentBreak.ReplaceAllString(read(t, file), " ")
+		for _, source := range citation.FindAllString(code, -1) {
+			for _, found := range citedSection.FindAllStringSubmatch(source, -1) {
+				cited++
+				if !strings.Contains(rules, "\n## "+found[1]+". ") {
+					t.Errorf("%s: there is no section %s: %s", file, found[1], source)
+				}
+				for _, rule := range number.FindAllString(found[2], -1) {
+					if !strings.Contains(rules, "\n- **"+found[1]+"."+rule+"** ") {
+						t.Errorf("%s: there is no rule %s.%s: %s", file, found[1], rule, source)
+					}
+				}
+			}
+		}
+	}
+	if cited < 80 {
+		t.Errorf("only %d citations were found", cited)
+	}
+}
+
 // documents lists the documents that people read.
 func documents(t *testing.T) (files []string) {
 	t.Helper()

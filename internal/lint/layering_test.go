@@ -57,8 +57,9 @@ var imports = map[string]string{
 	"internal/resolve":           `filing filingapi jobs ledger money`,
 	"internal/web": `account audit backup documents filing filingapi importer intake jobs ledger lookup money network
 		outbox pricing report resolve schedule season sheet signin store`,
-	"internal/config": `account filing filingapi jobs ledger logs lookup money network notify pricing schedule signin store`,
-	"samples":         ``,
+	"internal/config": `account filing filingapi jobs ledger logs lookup money network notify pricing schedule
+		signin store`,
+	"samples": ``,
 	"cmd/importer": `account audit backup config documents filing filingapi importer intake jobs ledger logs lookup
 		metrics money network notify pricing report resolve samples sandbox schedule season sheet signin
 		store web webhook`,

@@ -73,32 +73,39 @@ func TestQuotedLogMessagesExist(t *testing.T) {
 	}
 }
 
-// stringsOf lists the string literals of the Go files below the folders, without
-// their tests.
+// stringsOf lists the string literals of the Go files below the folders.
 func stringsOf(t *testing.T, folders ...string) (all []string) {
+	t.Helper()
+	for _, path := range goFiles(t, folders...) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				if s, err := strconv.Unquote(l.Value); err == nil {
+					all = append(all, s)
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// goFiles lists the Go files below the folders, without their tests.
+func goFiles(t *testing.T, folders ...string) (files []string) {
 	t.Helper()
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				files = append(files, path)
 			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(parsed, func(n ast.Node) bool {
-				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-					if s, err := strconv.Unquote(l.Value); err == nil {
-						all = append(all, s)
-					}
-				}
-				return true
-			})
-			return nil
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return all
+	return files
 }
