@@ -13,7 +13,7 @@
 //     row names.
 //   - Money is in exact cents. A cost is known, estimated or unknown. The approved cost is a limit.
 //   - An order that was sent but not confirmed is uncertain, and is not sent again before it is
-//     resolved.
+//     resolved, unless the filing service guards against its repetition.
 //   - Every row gets a result and a message, in the order of the input.
 //   - Every command can be repeated. It resumes.
 //   - Secrets reach no log, message, metric, workbook or Redis. Social Security numbers are
