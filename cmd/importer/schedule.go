@@ -43,7 +43,7 @@ With --approve, each run waits for: importer approve`,
 
 // onSchedule turns a function of a schedule, the argument, into a command.
 func onSchedule(g *global,
-	do func(context.Context, openLedger, ledger.Schedule) error) func(*cobra.Command, []string) error {
+	do func(context.Context, openLedger, schedule.Schedule) error) func(*cobra.Command, []string) error {
 	return onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
 		s, err := schedule.Find(ctx, l.Ledger, args[0])
 		if errors.Is(err, ledger.ErrNotFound) {
@@ -69,7 +69,7 @@ func newScheduler(l openLedger) (s *schedule.Scheduler, why error) {
 }
 
 // nextRunText names the time of the next run.
-func nextRunText(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+func nextRunText(ctx context.Context, l *ledger.Ledger, s schedule.Schedule) (string, error) {
 	next, err := schedule.New(schedule.Config{Ledger: l}).Upcoming(ctx, s, 1)
 	if err != nil || len(next) == 0 {
 		return "No filing is due, so the schedule will not run.", err
@@ -79,13 +79,13 @@ func nextRunText(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (stri
 
 // newScheduleChangeCommand returns a command that changes a schedule. run returns the text to print.
 func newScheduleChangeCommand(g *global, use, short string,
-	run func(context.Context, *ledger.Ledger, ledger.Schedule) (string, error)) *cobra.Command {
+	run func(context.Context, *ledger.Ledger, schedule.Schedule) (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:     use + " NAME",
 		Short:   short,
 		Example: "  importer schedule " + use + " florida",
 		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
+		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s schedule.Schedule) error {
 			text, err := run(withAudit(ctx, "season-"+use, s.Name, ""), l.Ledger, s)
 			if err == nil {
 				g.terminal.print("Schedule %s %s", s.Name, text)
@@ -95,18 +95,18 @@ func newScheduleChangeCommand(g *global, use, short string,
 	}
 }
 
-func runSchedulePause(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+func runSchedulePause(ctx context.Context, l *ledger.Ledger, s schedule.Schedule) (string, error) {
 	const text = "is paused. Its batches continue. To pause one: importer pause BATCH"
 	if s.Paused {
 		return text, nil
 	}
-	return text, l.Schedules().SetPaused(ctx, s.Name, true)
+	return text, schedule.NewRecords(l).SetPaused(ctx, s.Name, true)
 }
 
-func runScheduleResume(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
+func runScheduleResume(ctx context.Context, l *ledger.Ledger, s schedule.Schedule) (string, error) {
 	// Resuming twice would skip more runs.
 	if s.Paused {
-		if err := l.Schedules().SetPaused(ctx, s.Name, false); err != nil {
+		if err := schedule.NewRecords(l).SetPaused(ctx, s.Name, false); err != nil {
 			return "", err
 		}
 	}
@@ -118,12 +118,12 @@ func runScheduleResume(ctx context.Context, l *ledger.Ledger, s ledger.Schedule)
 	return "is resumed. " + next, err
 }
 
-func runScheduleRemove(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (string, error) {
-	return "was removed. Its batches continue.", l.Schedules().Remove(ctx, s.Name)
+func runScheduleRemove(ctx context.Context, l *ledger.Ledger, s schedule.Schedule) (string, error) {
+	return "was removed. Its batches continue.", schedule.NewRecords(l).Remove(ctx, s.Name)
 }
 
 func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
-	all, err := l.Schedules().List(ctx)
+	all, err := schedule.NewRecords(l).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func newScheduleShowCommand(g *global) *cobra.Command {
 certain it is, then the companies without a due date in that time, with the reason.`,
 		Example: "  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
 		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
+		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s schedule.Schedule) error {
 			return runScheduleShow(ctx, g.terminal, l, s, asCSV)
 		}),
 	}
@@ -317,7 +317,7 @@ certain it is, then the companies without a due date in that time, with the reas
 	return c
 }
 
-func runScheduleShow(ctx context.Context, t *terminal, l openLedger, s ledger.Schedule, asCSV bool) error {
+func runScheduleShow(ctx context.Context, t *terminal, l openLedger, s schedule.Schedule, asCSV bool) error {
 	scheduler, _ := newScheduler(l)
 	if !asCSV {
 		return printSchedule(ctx, t, l.Ledger, scheduler, s)
@@ -335,7 +335,7 @@ func runScheduleShow(ctx context.Context, t *terminal, l openLedger, s ledger.Sc
 const shownRuns = 20
 
 func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler *schedule.Scheduler,
-	s ledger.Schedule) error {
+	s schedule.Schedule) error {
 	o, err := schedule.DecodeOptions(s)
 	if err != nil {
 		return err
@@ -392,7 +392,7 @@ func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler
 
 // printRuns prints the past runs of a schedule.
 func printRuns(ctx context.Context, t *terminal, l *ledger.Ledger, name string) error {
-	runs, err := l.Schedules().ListRuns(ctx, name)
+	runs, err := schedule.NewRecords(l).ListRuns(ctx, name)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -436,7 +436,7 @@ earlier run. The same list can be run by hand once a day. --dry-run shows the pl
 and creates nothing.`,
 		Example: "  importer schedule run-now florida --dry-run\n  importer schedule run-now florida",
 		Args:    oneSchedule,
-		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s ledger.Schedule) error {
+		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s schedule.Schedule) error {
 			return runScheduleRunNow(ctx, o, g.terminal, l, s)
 		}),
 	}
@@ -446,7 +446,7 @@ and creates nothing.`,
 }
 
 func runScheduleRunNow(ctx context.Context, o scheduleRunNowOptions, t *terminal, l openLedger,
-	s ledger.Schedule) error {
+	s schedule.Schedule) error {
 	scheduler, why := newScheduler(l)
 	r, err := scheduler.Preview(ctx, s)
 	if err != nil {

@@ -224,7 +224,7 @@ func openFront(o serveOptions, listener net.Listener, log *slog.Logger) (*front,
 // after the last request, and orders in flight are finished.
 func (f *front) serve(ctx context.Context, o serveOptions, g *global, l openLedger, log *slog.Logger) (again bool,
 	err error) {
-	secrets := webhook.Secrets(l.Endpoints(), l.env.WebhookSecrets)
+	secrets := webhook.Secrets(webhook.NewEndpoints(l.DB), l.env.WebhookSecrets)
 	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
 	p, err := openPage(ctx, o, g, l, f, log)
 	if err != nil {

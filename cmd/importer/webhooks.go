@@ -31,8 +31,8 @@ list or delete endpoints, so this command lists the endpoints that it stored.`,
 // endpoints stores endpoints and their signing secrets.
 type endpoints interface {
 	Secrets(context.Context) ([]string, error)
-	Set(ctx context.Context, e ledger.Endpoint, secret string) error
-	List(ctx context.Context) ([]ledger.Endpoint, error)
+	Set(ctx context.Context, e webhook.Endpoint, secret string) error
+	List(ctx context.Context) ([]webhook.Endpoint, error)
 	Delete(ctx context.Context, id string) error
 }
 
@@ -70,7 +70,7 @@ order: earlier events are not delivered.`,
 				return err
 			}
 			return withAnyLedger(c.Context(), g, func(l openLedger) error {
-				return runWebhooksCreate(c.Context(), o, g.terminal, client, l.Endpoints())
+				return runWebhooksCreate(c.Context(), o, g.terminal, client, webhook.NewEndpoints(l.DB))
 			})
 		},
 	}
@@ -117,7 +117,7 @@ func runWebhooksCreate(ctx context.Context, o webhooksCreateOptions, t *terminal
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but the answer above has no signing "+
 			"secret. Once you have it: %s", id, toAdd)}
 	}
-	err = stored.Set(withAudit(ctx, "webhook-create", id, o.url), ledger.Endpoint{ID: id, URL: o.url}, made.Secret)
+	err = stored.Set(withAudit(ctx, "webhook-create", id, o.url), webhook.Endpoint{ID: id, URL: o.url}, made.Secret)
 	if err != nil {
 		t.print("%s", made.Answer)
 		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
@@ -131,7 +131,7 @@ func runWebhooksCreate(ctx context.Context, o webhooksCreateOptions, t *terminal
 
 // webhooksAddOptions are the options of webhooks add.
 type webhooksAddOptions struct {
-	ledger.Endpoint
+	webhook.Endpoint
 	secretFile string
 	yes        bool
 }
@@ -162,7 +162,7 @@ if FILE is -, so that it does not show in a list of processes.`,
 				return err
 			}
 			return withAnyLedger(c.Context(), g, func(l openLedger) error {
-				return runWebhooksAdd(c.Context(), o, g.terminal, l.Endpoints(), secret)
+				return runWebhooksAdd(c.Context(), o, g.terminal, webhook.NewEndpoints(l.DB), secret)
 			})
 		},
 	}
@@ -188,14 +188,14 @@ func runWebhooksAdd(ctx context.Context, o webhooksAddOptions, t *terminal, stor
 }
 
 func runWebhooksList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON bool) error {
-	all, err := l.Endpoints().List(ctx)
+	all, err := webhook.NewEndpoints(l.DB).List(ctx)
 	if err != nil {
 		return err
 	}
-	list[ledger.Endpoint]{
+	list[webhook.Endpoint]{
 		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
 		columns: "ENDPOINT\tSTORED\tURL",
-		cells:   func(e ledger.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
+		cells:   func(e webhook.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
 	}.print(t, all, asJSON)
 	return nil
 }
@@ -210,7 +210,7 @@ no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Example: "  importer webhooks remove we_17",
 		Args:    one("endpoint (importer webhooks list shows them)"),
 		RunE: onLedger(g, func(ctx context.Context, l openLedger, args []string) error {
-			return runWebhooksRemove(ctx, g.terminal, l.Endpoints(), args[0], yes)
+			return runWebhooksRemove(ctx, g.terminal, webhook.NewEndpoints(l.DB), args[0], yes)
 		}),
 	}
 	addYesFlag(c, &yes, "do not ask")
@@ -222,7 +222,7 @@ func runWebhooksRemove(ctx context.Context, t *terminal, stored endpoints, id st
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(e ledger.Endpoint) bool { return e.ID == id })
+	i := slices.IndexFunc(all, func(e webhook.Endpoint) bool { return e.ID == id })
 	if i < 0 {
 		return fmt.Errorf("there is no endpoint %s (importer webhooks list shows them)", id)
 	}

@@ -11,22 +11,22 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // endpointStore keeps endpoints in memory, or fails to.
 type endpointStore struct {
 	endpoints
-	kept   ledger.Endpoint
+	kept   webhook.Endpoint
 	secret string
 	err    error
 }
 
 func (s *endpointStore) Secrets(context.Context) ([]string, error) { return nil, nil }
 
-func (s *endpointStore) List(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
+func (s *endpointStore) List(context.Context) ([]webhook.Endpoint, error) { return nil, nil }
 
-func (s *endpointStore) Set(_ context.Context, e ledger.Endpoint, secret string) error {
+func (s *endpointStore) Set(_ context.Context, e webhook.Endpoint, secret string) error {
 	s.kept, s.secret = e, secret
 	return s.err
 }

@@ -17,12 +17,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/store"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // Errors of accounts.
@@ -304,6 +303,7 @@ func (l *Accounts) List(ctx context.Context) ([]Account, error) {
 	return List(ctx, l.db.Read)
 }
 
+// List lists the accounts by name, within a change if q is its transaction.
 func List(ctx context.Context, q store.Querier) ([]Account, error) {
 	return store.List[Account](ctx, q, "list the accounts", `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
 }
@@ -313,6 +313,8 @@ func (l *Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
 	return Find(ctx, l.db.Read, idOrName)
 }
 
+// Find finds an account by its ID or name, within a change if q is its transaction. It returns
+// store.ErrNotFound.
 func Find(ctx context.Context, q store.Querier, idOrName string) (Account, error) {
 	return store.Find[Account](ctx, q, store.ErrNotFound, fmt.Sprintf("the account %q", idOrName),
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName))

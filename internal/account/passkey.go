@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -85,8 +84,8 @@ func (l *Accounts) AddPasskey(ctx context.Context, p Passkey, session string) er
 // the secret. It returns ErrNotFound if there is no such passkey.
 func (l *Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
 	return store.Wrap("remove a passkey of account "+account, l.db.Change(ctx, func(tx *sql.Tx) error {
-		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
-			account)); err != nil {
+		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx,
+			`DELETE FROM passkeys WHERE id = $1 AND account = $2`, id, account)); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)

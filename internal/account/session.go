@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -92,7 +91,8 @@ func (l *Accounts) BeginSession(ctx context.Context, account string, in SignIn) 
 			return ErrSession
 		}
 		now := l.db.Now()
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, store.ToMillis(now),
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`,
+			store.ToMillis(now),
 			store.ToMillis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}

@@ -14,14 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/gofrs/flock"
 
 	"github.com/bulkfiling/bulkfiling/internal/folder"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // The errors of backups.

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 func open(t *testing.T, c ledger.Config) *ledger.Ledger {

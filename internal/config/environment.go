@@ -15,8 +15,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -27,6 +25,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/notify"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Variable is an environment variable as the help texts show it.

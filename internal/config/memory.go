@@ -38,10 +38,8 @@ func LimitMemory(log *slog.Logger) {
 		log.Info("memory limit set", "gomemlimit", set) // the runtime has set it
 		return
 	}
-	limit, err := memlimit.Set(
-		memlimit.WithRatio(memoryShare),
-		memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)),
-	)
+	limit, err := memlimit.Set(memlimit.WithRatio(memoryShare),
+		memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
 	if err != nil {
 		log.Warn("no memory limit is set", "err", err)
 		return

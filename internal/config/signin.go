@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 	"github.com/bulkfiling/bulkfiling/internal/signin"

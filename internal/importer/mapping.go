@@ -417,8 +417,7 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 		Cell: l.cell(h.index),
 		Reason: fmt.Sprintf(
 			"%s may be the state in which each row is filed, or the state in which its company was formed",
-			h.name(l.row),
-		),
+			h.name(l.row)),
 		Remedy: o.remedyText(readAsEither, h.text, l.mapName(h)+"="+columns[filingState].header),
 	}
 }
@@ -462,8 +461,7 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []stri
 			"No column gives the Legal Name: names are not compared with the filing service's record, and "+
 				"a wrong Company ID is not noticed. "+
 				text.Capital(
-					o.remedyText(readAs, "Their Header", columns[legalName].header, "Their Header=Legal Name"),
-				)+
+					o.remedyText(readAs, "Their Header", columns[legalName].header, "Their Header=Legal Name"))+
 				" if a column has the names.",
 		)
 	}

@@ -28,12 +28,8 @@ func (c *orderReader) warnNotDue(r *filing.Request) {
 	case due.Verdict == season.NotRequired:
 		rule, why = "not-required", facts.NotRequiredText()
 	case due.Verdict == season.NotThisYear:
-		rule, why = "not-this-year", fmt.Sprintf(
-			"%s has no report of %d: %s",
-			r.Order.FilingState.Name(),
-			year,
-			due.Why,
-		)
+		rule, why = "not-this-year", fmt.Sprintf("%s has no report of %d: %s", r.Order.FilingState.Name(), year,
+			due.Why)
 	case due.Opens.After(season.DateOf(c.im.options.Now)):
 		rule, why = "too-early", fmt.Sprintf("%s takes the report of %d from %s on, and it is due by %s: %s",
 			r.Order.FilingState.Name(), year, due.Opens.American(), due.Date.American(), due.Why)

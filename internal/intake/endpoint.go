@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // EndpointWarning returns a warning if the filing service cannot report on orders that are placed
@@ -17,7 +18,7 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 	if secretSet {
 		return "", nil
 	}
-	endpoints, err := l.Endpoints().List(ctx)
+	endpoints, err := webhook.NewEndpoints(l.DB).List(ctx)
 	if err != nil || len(endpoints) > 0 {
 		return "", err
 	}

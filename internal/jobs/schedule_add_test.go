@@ -47,7 +47,7 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 				strings.Contains(err.Error(), schedule.ErrSchedule.Error()) {
 				t.Errorf("%v; want %v with %q", err, c.err, c.text)
 			}
-			if all, err := f.Schedules().List(f.Context()); err != nil || len(all) != 0 {
+			if all, err := schedule.NewRecords(f.Ledger).List(f.Context()); err != nil || len(all) != 0 {
 				t.Errorf("kept %+v, %v", all, err)
 			}
 		})
@@ -82,7 +82,7 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "Bea LLC, comp_0, DE (row 2)") {
 		t.Errorf("%v", err)
 	}
-	if all, err := f.Schedules().List(f.Context()); err != nil || len(all) != 0 {
+	if all, err := schedule.NewRecords(f.Ledger).List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
 	ask.Content = sheet("Bea LLC", "Ada LLC")
@@ -180,7 +180,7 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	f.plant("wy", company(7, "WY", due(-2)), options, false)
 	ran := time.Date(today.Year(), today.Month()-2, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, -40)
 	f.runDue(ran.Format(clockLayout))
-	f.must(f.Schedules().Remove(f.Context(), "wy"))
+	f.must(schedule.NewRecords(f.Ledger).Remove(f.Context(), "wy"))
 	f.set(today.AddDate(0, 0, -100).Format(clockLayout))
 	se := f.plant("wy", before, options, false)
 	se, err := schedule.Find(f.Context(), f.Ledger, se.Name)
@@ -213,7 +213,7 @@ func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
 	f.plant("wy", lines, schedule.Options{Due: "30 days before", FilingYear: "this"}, false)
-	fire := func(day int) ledger.Run {
+	fire := func(day int) schedule.Run {
 		f.Helper()
 		f.runDue(today.AddDate(0, 0, day).Format(clockLayout))
 		all := f.runs("wy")

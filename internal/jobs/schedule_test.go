@@ -87,18 +87,18 @@ func companies(from, to int, state string) string {
 }
 
 // plant keeps a schedule over a company list from now on, or gives it another one.
-func (f *scheduledFirm) plant(name, lines string, o schedule.Options, approval bool) ledger.Schedule {
+func (f *scheduledFirm) plant(name, lines string, o schedule.Options, approval bool) schedule.Schedule {
 	f.Helper()
 	if o.Zone == "" {
 		o.Zone = "UTC"
 	}
 	f.must(o.Check())
-	hash, err := f.Schedules().AddCompanyList(f.Context(),
-		ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
+	hash, err := schedule.NewRecords(f.Ledger).AddCompanyList(f.Context(),
+		schedule.ListFile{File: "roster.csv", Content: []byte(rosterHead + lines)})
 	f.must(err)
 	options, err := json.Marshal(o)
 	f.must(err)
-	s := ledger.Schedule{
+	s := schedule.Schedule{
 		Name:        name,
 		CompanyList: hash,
 		File:        "roster.csv",
@@ -107,27 +107,27 @@ func (f *scheduledFirm) plant(name, lines string, o schedule.Options, approval b
 		Since:       f.now(),
 		Approval:    approval,
 	}
-	added, err := f.Schedules().Add(f.Context(), s)
+	added, err := schedule.NewRecords(f.Ledger).Add(f.Context(), s)
 	if f.must(err); !added {
 		before, err := schedule.Find(f.Context(), f.Ledger, name)
 		f.must(err)
 		s.Version = before.Version
-		f.must(f.Schedules().Change(f.Context(), s))
+		f.must(schedule.NewRecords(f.Ledger).Change(f.Context(), s))
 	}
 	return s
 }
 
 // runs are those of a schedule that came to an end, the oldest first.
-func (f *scheduledFirm) runs(name string) []ledger.Run {
+func (f *scheduledFirm) runs(name string) []schedule.Run {
 	f.Helper()
-	all, err := f.Schedules().ListRuns(f.Context(), name)
+	all, err := schedule.NewRecords(f.Ledger).ListRuns(f.Context(), name)
 	f.must(err)
 	slices.Reverse(all)
-	return slices.DeleteFunc(all, func(g ledger.Run) bool { return g.State == ledger.RunBegun })
+	return slices.DeleteFunc(all, func(g schedule.Run) bool { return g.State == schedule.RunBegun })
 }
 
 // last is the last run of a schedule, which has had so many.
-func (f *scheduledFirm) last(name string, n int) ledger.Run {
+func (f *scheduledFirm) last(name string, n int) schedule.Run {
 	f.Helper()
 	all := f.runs(name)
 	if len(all) != n {
@@ -143,7 +143,7 @@ func (f *scheduledFirm) notifications() []outbox.Notification {
 	return all
 }
 
-func (f *scheduledFirm) planOf(g ledger.Run) *schedule.Plan {
+func (f *scheduledFirm) planOf(g schedule.Run) *schedule.Plan {
 	f.Helper()
 	p, err := schedule.DecodePlan(g)
 	f.must(err)
@@ -228,7 +228,7 @@ func TestMissedScheduleRunsOnceAtTheStart(t *testing.T) {
 		t.Errorf("%+v", notices)
 	}
 	// A pause is no downtime: what is due in it is not made up for.
-	f.must(f.Schedules().SetPaused(f.Context(), "monthly", true))
+	f.must(schedule.NewRecords(f.Ledger).SetPaused(f.Context(), "monthly", true))
 	f.runDue("2027-04-20 00:00 UTC")
 	f.last("monthly", 1)
 }
@@ -255,7 +255,7 @@ func TestRunKilledInTheMiddle(t *testing.T) {
 			if p := f.planOf(fired); p.Filings != 300 || p.Cost != 300*each {
 				t.Errorf("%+v", p)
 			}
-			f.must(f.Schedules().Remove(f.Context(), name))
+			f.must(schedule.NewRecords(f.Ledger).Remove(f.Context(), name))
 		}
 	})
 }
@@ -418,8 +418,8 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 		f.must(f.scheduler(first).RunDue(f.Context()))
 		fired := f.runs("de")[0]
 		f.approve(fired.Batch, "Ana")
-		fired.State = ledger.RunBegun
-		f.must(first.Schedules().EndRun(f.Context(), fired))
+		fired.State = schedule.RunBegun
+		f.must(schedule.NewRecords(first).EndRun(f.Context(), fired))
 		f.must(first.Close())
 		f.must(f.s.RunDue(f.Context()))
 		again := f.last("de", 1)
@@ -552,7 +552,7 @@ func TestRunWithoutItsKey(t *testing.T) {
 		}
 	}
 	fired := f.last("yearly", 1)
-	if fired.State != ledger.RunFailed || !strings.Contains(fired.Note, "FILING_SEAL_KEY") {
+	if fired.State != schedule.RunFailed || !strings.Contains(fired.Note, "FILING_SEAL_KEY") {
 		t.Errorf("%+v", fired)
 	}
 	told := []string{"Bulkfiling: the schedule due is postponed", "Bulkfiling: the schedule yearly failed"}
@@ -573,7 +573,7 @@ func TestRunWithoutItsKey(t *testing.T) {
 	}
 	useKey(was)
 	f.runDue("2027-05-03 06:00 UTC")
-	if fired := f.last("due", 1); fired.State != ledger.RunDone {
+	if fired := f.last("due", 1); fired.State != schedule.RunDone {
 		t.Errorf("%+v", fired)
 	}
 }
@@ -593,7 +593,7 @@ func TestRunWaitsForTheFilingService(t *testing.T) {
 	now := f.plant("de", companies(2, 4, "DE"), yearly, false)
 	f.down = nil
 	f.must(f.s.RunDue(f.Context()))
-	if fired := f.last("de", 1); fired.State != ledger.RunDone ||
+	if fired := f.last("de", 1); fired.State != schedule.RunDone ||
 		fired.CompanyList != now.CompanyList || fmt.Sprint(f.due(fired.Batch)) != "[comp_2 comp_3]" {
 		t.Errorf("%+v", fired)
 	}

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrChanged is returned for an approval that does not match the orders: the rows or their cost

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ApprovalStep is an action in the approval of a batch.

@@ -8,13 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -87,10 +83,11 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 		return err
 	}
 	return db.notify(ctx, tx, outbox.Notification{
-		Kind:       outbox.KindApproved,
-		Batch:      batch,
-		Subject:    "approved: " + file + ", " + orders,
-		Body:       fmt.Sprintf("%s approved %s: %s.\nThe orders are being placed.\n", account.NameOr(by), file, orders),
+		Kind:    outbox.KindApproved,
+		Batch:   batch,
+		Subject: "approved: " + file + ", " + orders,
+		Body: fmt.Sprintf("%s approved %s: %s.\nThe orders are being placed.\n", account.NameOr(by), file,
+			orders),
 		Recipients: to,
 		Path:       "/batches/" + batch,
 	})

@@ -9,12 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // An approver who does not approve either sends the batch back, so that its preparer corrects and

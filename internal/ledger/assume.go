@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A ledger that was restored from a backup does not know about the requests that were sent after

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 func (s *suite) acts(l *ledger.Ledger, q audit.Query) []audit.Event {
@@ -169,7 +169,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 			s.Errorf("%+v", acts)
 		}
 		// A change of a single statement is an act too.
-		s.wantErr(l.Schedules().Remove(ctx, "spring"), ledger.ErrNotFound)
+		s.wantErr(schedule.NewRecords(l).Remove(ctx, "spring"), ledger.ErrNotFound)
 		s.must(l.Accounts().EndSession(ctx, secret))
 		if acts := s.acts(l, audit.Query{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)

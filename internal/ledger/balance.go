@@ -8,9 +8,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrAmount is returned for a deposit that is not positive.

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -436,13 +434,8 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 		&approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt, b.CanceledAt, b.Approval.At = store.FromMillis(
-		created,
-	), store.FromMillis(
-		canceled,
-	), store.FromMillis(
-		approved,
-	)
+	b.CreatedAt, b.CanceledAt, b.Approval.At = store.FromMillis(created), store.FromMillis(canceled), store.FromMillis(
+		approved)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

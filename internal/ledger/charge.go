@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Charge is an order that was charged, or an adjusted charge. An adjusted charge is the difference
@@ -142,7 +141,7 @@ type post struct {
 }
 
 func (r *chargeReader) read() (err error) {
-	if r.tx, err = r.database.Read.BeginTx(r.ctx, &sql.TxOptions{
+	if r.tx, err = r.Read.BeginTx(r.ctx, &sql.TxOptions{
 		ReadOnly:  true,
 		Isolation: sql.LevelSerializable,
 	}); err != nil {
@@ -150,20 +149,12 @@ func (r *chargeReader) read() (err error) {
 	}
 	defer r.tx.Rollback()
 	for last := int64(0); ; {
-		found, err := store.List[rawCharge](
-			r.ctx,
-			r.tx,
-			"read the rows",
+		found, err := store.List[rawCharge](r.ctx, r.tx, "read the rows",
 			`SELECT r.id, r.batch, r.number, r.cells, r.request,
 				r.company, b.fields
 			FROM rows r JOIN batches b ON b.id = r.batch WHERE r.id > $1 AND EXISTS (SELECT 1 FROM entries e
 				WHERE e.row = r.id AND e.kind = 'post' AND e.at >= $2 AND e.at < $3)
-			ORDER BY r.id LIMIT $4`,
-			last,
-			store.ToMillis(r.from),
-			store.ToMillis(r.to),
-			pageSize,
-		)
+			ORDER BY r.id LIMIT $4`, last, store.ToMillis(r.from), store.ToMillis(r.to), pageSize)
 		if err != nil || len(found) == 0 {
 			return err
 		}

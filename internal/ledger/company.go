@@ -8,9 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Remember stores the company that a look-up returned, under the requested reference.

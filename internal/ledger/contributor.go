@@ -9,12 +9,9 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A person contributes to the orders of a batch by uploading it, changing it, having it sent again,
@@ -143,14 +140,20 @@ func uploadObject(id string) string { return "upload " + id }
 // scheduleObject identifies a company list of a schedule. Each person who gave it to the schedule,
 // or set how it is read, contributes to every batch that is made from it. They remain contributors
 // if another person restores the list.
-func scheduleObject(name, roster string) string { return "season " + name + " " + roster }
+func scheduleObject(name, list string) string { return "schedule " + name + " " + list }
+
+// ContributeToSchedule records within a change that a person contributes to every batch that a schedule
+// makes from a company list.
+func ContributeToSchedule(ctx context.Context, tx *sql.Tx, schedule, companyList, by string, part Part) error {
+	return contribute(ctx, tx, scheduleObject(schedule, companyList), by, part)
+}
 
 // gather makes the contributors to a batch's uploads, or to the schedule that made the batch,
 // contributors to the batch. Without either, the creator of the batch contributes to it.
 func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
-		`SELECT 'season ' || schedule || ' ' || company_list FROM schedule_runs WHERE batch = $1`} {
+		`SELECT 'schedule ' || schedule || ' ' || company_list FROM schedule_runs WHERE batch = $1`} {
 		objects, err := store.List[string](ctx, tx, "read what batch "+batch+" was made from", query, batch)
 		if err != nil {
 			return err
@@ -165,14 +168,8 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	if len(from) > 0 {
 		return nil
 	}
-	by, err := store.Find[string](
-		ctx,
-		tx,
-		nil,
-		"read who made batch "+batch,
-		`SELECT created_by FROM batches WHERE id = $1`,
-		batch,
-	)
+	by, err := store.Find[string](ctx, tx, nil, "read who made batch "+batch,
+		`SELECT created_by FROM batches WHERE id = $1`, batch)
 	if err != nil {
 		return err
 	}

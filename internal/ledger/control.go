@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // control is the row that every writer locks. It has the sums of the balance and the halts of the
@@ -145,10 +143,8 @@ func (db *database) readControl(ctx context.Context, q store.Querier) (*control,
 }
 
 func (db *database) writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	return store.Wrap(
-		"write the ledger's control row",
-		db.ExecPrepared(ctx, tx, setControl, c.fields().AppendValues(nil)...),
-	)
+	return store.Wrap("write the ledger's control row",
+		db.ExecPrepared(ctx, tx, setControl, c.fields().AppendValues(nil)...))
 }
 
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A corrected spreadsheet is a separate batch that names the batch it corrects. As soon as its rows

@@ -6,14 +6,10 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // database is one database and this process's membership in it. The types over it share its
@@ -58,8 +54,6 @@ type (
 	Companies struct{ *database }
 	// Documents lists the documents of placed orders.
 	Documents struct{ *database }
-	// Endpoints stores the addresses at which the filing service's events arrive.
-	Endpoints struct{ *database }
 	// Entries lists the postings of the recorded balance.
 	Entries struct{ *database }
 	// Events stores and applies the reports of the filing service about orders.
@@ -74,9 +68,6 @@ type (
 		// of is the row that the decisions are for. The zero value stands for any row.
 		of BatchRow
 	}
-	// Schedules places the filings of company lists when they are due. Their reminders follow the
-	// firm's time zone.
-	Schedules struct{ *database }
 	// Subscriptions manages the subscriptions that orders open. Each renews a filing every year.
 	Subscriptions struct{ *database }
 	// Uploads stores the spreadsheets that wait to be placed, and the column mappings.
@@ -98,9 +89,6 @@ func (l *Ledger) Companies() Companies { return Companies{l.database} }
 // Documents returns the Documents of the ledger's database.
 func (l *Ledger) Documents() Documents { return Documents{l.database} }
 
-// Endpoints returns the Endpoints of the ledger's database.
-func (l *Ledger) Endpoints() Endpoints { return Endpoints{l.database} }
-
 // Entries returns the Entries of the ledger's database.
 func (l *Ledger) Entries() Entries { return Entries{l.database} }
 
@@ -118,9 +106,6 @@ func (l *Ledger) Organizations() Organizations { return Organizations{l.database
 
 // Resolutions returns the Resolutions of the ledger's database.
 func (l *Ledger) Resolutions() Resolutions { return Resolutions{database: l.database} }
-
-// Schedules returns the Schedules of the ledger's database.
-func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
 
 // Subscriptions returns the Subscriptions of the ledger's database.
 func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }

@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // This file makes the decisions of a group, between readAll and writeAll. It does not read the

@@ -47,15 +47,9 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 // FindPendingCorrection finds the newest batch with an unapproved correction of a row. The row
 // number 0 stands for any row of the batch. It returns an empty string if there is none.
 func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
-	return store.Find[string](
-		ctx,
-		l.Read,
-		nil,
-		fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch),
-		selectPendingCorrection,
-		of.Batch,
-		of.Number,
-	)
+	return store.Find[string](ctx, l.Read, nil,
+		fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch), selectPendingCorrection,
+		of.Batch, of.Number)
 }
 
 // selectPendingCorrection has a CROSS JOIN because SQLite keeps its order. Otherwise SQLite would

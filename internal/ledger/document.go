@@ -5,9 +5,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Document is a file that the filing service has for a row's order.

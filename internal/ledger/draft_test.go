@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Effect returns the amount that an entry adds to the available balance. A charge adds nothing,

@@ -10,6 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // lines lists the selected lines.
@@ -116,13 +117,13 @@ func (s *suite) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 // The firm's time zone is one that exists.
 func TestFirmZone(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Schedules().SetFirmZone(ctx, "America/Denver"))
+		s.must(schedule.NewRecords(l).SetFirmZone(ctx, "America/Denver"))
 		for _, zone := range []string{"", "Local", "Mars", "../etc/passwd"} {
-			if err := l.Schedules().SetFirmZone(ctx, zone); err == nil {
+			if err := schedule.NewRecords(l).SetFirmZone(ctx, zone); err == nil {
 				s.Errorf("%q is one", zone)
 			}
 		}
-		if zone, err := l.Schedules().FirmZone(ctx); err != nil || zone != "America/Denver" {
+		if zone, err := schedule.NewRecords(l).FirmZone(ctx); err != nil || zone != "America/Denver" {
 			s.Errorf("%q, %v", zone, err)
 		}
 	})

@@ -15,10 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // EventState is the state of an event.
@@ -541,11 +539,8 @@ func (a *applier) write() error {
 				reported_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed
 			{{v}} WHERE items.id = v.id`,
 			items),
-		store.Over(
-			"touch rows",
-			`UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
-			rows,
-		),
+		store.Over("touch rows",
+			`UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`, rows),
 		store.Over("add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at)
 			SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}}
 			WHERE TRUE ON CONFLICT (key) DO NOTHING`,

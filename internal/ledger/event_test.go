@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // tell is a status event as the receiver hands it over.
@@ -489,10 +489,12 @@ func TestAPoisonousEvent(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
+		s.must(
+			webhook.NewEndpoints(l.DB).Set(ctx, webhook.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
 		s.pass(time.Hour)
-		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
-		secrets, err := l.Endpoints().Secrets(ctx)
+		s.must(
+			webhook.NewEndpoints(l.DB).Set(ctx, webhook.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
+		secrets, err := webhook.NewEndpoints(l.DB).Secrets(ctx)
 		if s.must(err); !slices.Equal(secrets, []string{"whsec_new", "whsec_old"}) {
 			s.Error(secrets)
 		}
@@ -503,10 +505,10 @@ func TestEndpoints(t *testing.T) {
 		}
 		// A sealed secret cannot be moved to another endpoint.
 		s.exec(`UPDATE endpoints SET sealed = (SELECT sealed FROM endpoints e WHERE e.id = 'we_1') WHERE id = 'we_2'`)
-		s.wantErr(second(l.Endpoints().Secrets(ctx)), store.ErrSealed)
-		s.must(l.Endpoints().Delete(ctx, "we_2"))
-		s.wantErr(l.Endpoints().Delete(ctx, "we_2"), ledger.ErrNotFound)
-		all, err := l.Endpoints().List(ctx)
+		s.wantErr(second(webhook.NewEndpoints(l.DB).Secrets(ctx)), store.ErrSealed)
+		s.must(webhook.NewEndpoints(l.DB).Delete(ctx, "we_2"))
+		s.wantErr(webhook.NewEndpoints(l.DB).Delete(ctx, "we_2"), ledger.ErrNotFound)
+		all, err := webhook.NewEndpoints(l.DB).List(ctx)
 		if s.must(err); len(all) != 1 || all[0].ID != "we_1" || all[0].URL != "https://a.example/x" {
 			s.Errorf("%+v", all)
 		}

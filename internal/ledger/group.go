@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // groupWriter commits one group of transitions. It reads the records that they touch, applies each
@@ -642,10 +641,8 @@ func lastOfEach(facts []*fact) []store.Record {
 	for _, f := range slices.Backward(facts) {
 		if !seen[f.ref] {
 			seen[f.ref] = true
-			last = append(
-				last,
-				store.Record{store.Text("ref", f.ref), store.Text("record", f.record), store.Number("at", f.at)},
-			)
+			last = append(last,
+				store.Record{store.Text("ref", f.ref), store.Text("record", f.record), store.Number("at", f.at)})
 		}
 	}
 	return last

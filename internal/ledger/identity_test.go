@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 

@@ -10,10 +10,8 @@ import (
 	"io"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // The approved cost of a row is a limit. An order that would cost more waits for a new approval.

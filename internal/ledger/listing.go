@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // BoughtBefore begins the message of a ready row that will order nothing because other rows have

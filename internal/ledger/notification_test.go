@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 func (s *suite) news(l *ledger.Ledger) ledger.Reportable {

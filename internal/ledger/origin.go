@@ -8,10 +8,8 @@ import (
 	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Origin identifies the batch of a workbook that the ledger wrote, so that its rows are recognized

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 

@@ -8,12 +8,9 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrPolicy is returned for an invalid approval policy.

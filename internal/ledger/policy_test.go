@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -222,8 +220,10 @@ func TestNewApproversAreReported(t *testing.T) {
 		_, err = l.Accounts().MakeSignInLink(by("pat"), pat.ID, time.Hour)
 		s.must(err)
 		tells("one's own link", 0)
-		s.must(l.Accounts().Change(by("ana"), pat.ID, []account.Role{account.Approver, account.Preparer, account.Auditor},
-			false))
+		s.must(
+			l.Accounts().Change(by("ana"), pat.ID, []account.Role{account.Approver, account.Preparer, account.Auditor},
+				false),
+		)
 		tells("other roles", 0)
 		s.must(l.Accounts().Change(by("ana"), pat.ID, []account.Role{account.Operator, account.Approver}, false))
 		tells("an operator", 1)

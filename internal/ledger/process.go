@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Process is a process that has the ledger open. Its placing rows are swept only when it is gone.
@@ -213,6 +211,12 @@ func (db *database) owners(ctx context.Context, q store.Querier) ([]Process, err
 		all[i] = p
 	}
 	return all, err
+}
+
+// IsAlive reports within a change whether a process has the ledger open.
+func (l Fleet) IsAlive(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
+	all, err := l.owners(ctx, tx)
+	return slices.ContainsFunc(all, func(p Process) bool { return p.ID == id && p.Alive }), err
 }
 
 // Processes lists the processes that have the ledger open, the oldest first, and the dead ones that

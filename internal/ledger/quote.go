@@ -6,10 +6,8 @@ import (
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // RowQuote is the expected cost of a row.

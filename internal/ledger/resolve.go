@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrOrderTaken is returned for an order ID that belongs to another row.

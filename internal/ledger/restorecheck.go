@@ -6,9 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A ledger that went back in time lacks the orders that were sent since, so their rows look unsent.

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // restored opens a ledger of 6 rows whose first row is placed, does what lost says, and

@@ -14,13 +14,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/gofrs/flock"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A ledger goes back in time when a standby without the last commits takes over, or when a backup

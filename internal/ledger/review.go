@@ -8,13 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Reviewed is the result of a comparison of a row with the filing service's record of its company.
@@ -186,10 +183,8 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 			return fmt.Errorf("save the company %s: %w", ref, err)
 		}
 		// They count as a lookup for no batch.
-		records = append(
-			records,
-			store.Record{store.Text("ref", ref), store.Text("record", string(body)), store.Number("at", 0)},
-		)
+		records = append(records,
+			store.Record{store.Text("ref", ref), store.Text("record", string(body)), store.Number("at", 0)})
 	}
 	if len(records) == 0 {
 		return nil

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // lost sends a row and loses its answer; late is the acceptance that comes in the

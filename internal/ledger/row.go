@@ -7,9 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // rowFields are the columns of a storedRow r except Own.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (want == nil) }
@@ -26,60 +26,62 @@ func testSchedules(s *suite) {
 	s.config.SealKey = strings.Repeat("0b", 32)
 	l, ctx := s.open(), s.Context()
 	content := []byte("Company ID\ncomp_1\n\x00\xff")
-	hash, err := l.Schedules().AddCompanyList(ctx,
-		ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+	hash, err := schedule.NewRecords(l).AddCompanyList(ctx,
+		schedule.ListFile{File: "roster.csv", Content: content, CreatedBy: "Ana"})
 	s.must(err)
-	if again, err := l.Schedules().AddCompanyList(ctx,
-		ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
+	if again, err := schedule.NewRecords(l).AddCompanyList(ctx,
+		schedule.ListFile{File: "other.csv", Content: content}); err != nil ||
 		again != hash {
 		s.Error(again, err)
 	}
-	if r, err := l.Schedules().FindCompanyList(ctx, hash); err != nil || string(r.Content) != string(content) ||
-		r.File != "roster.csv" || r.CreatedBy != "Ana" {
+	r, err := schedule.NewRecords(l).FindCompanyList(ctx, hash)
+	if err != nil || string(r.Content) != string(content) ||
+		r.File != "roster.csv" ||
+		r.CreatedBy != "Ana" {
 		s.Errorf("%+v %v", r, err)
 	}
-	s.wantErr(second(l.Schedules().FindCompanyList(ctx, "none")), ledger.ErrNotFound)
+	s.wantErr(second(schedule.NewRecords(l).FindCompanyList(ctx, "none")), ledger.ErrNotFound)
 	for _, want := range []bool{true, false} {
-		if added, err := l.Schedules().Add(ctx,
-			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
+		if added, err := schedule.NewRecords(l).Add(ctx,
+			schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
 			added != want {
 			s.Errorf("added %v, %v; want %v", added, err, want)
 		}
 	}
-	all, err := l.Schedules().List(ctx)
+	all, err := schedule.NewRecords(l).List(ctx)
 	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
 		all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 		s.Errorf("%+v", all)
 	}
 	change := all[0]
 	change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
-	s.must(l.Schedules().Change(ctx, change))
-	if all, err = l.Schedules().List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
+	s.must(schedule.NewRecords(l).Change(ctx, change))
+	if all, err = schedule.NewRecords(l).List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
 		all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
 		all[0].Version != 2 {
 		s.Errorf("%+v, %v", all, err)
 	}
 	since := s.clock()
 	s.pass(time.Hour)
-	other, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
+	other, err := schedule.NewRecords(l).AddCompanyList(ctx, schedule.ListFile{File: "other.csv", Content: []byte("y")})
 	s.must(err)
 	change = all[0]
 	change.CompanyList = other
-	s.must(l.Schedules().Change(ctx, change))
-	if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other ||
+	s.must(schedule.NewRecords(l).Change(ctx, change))
+	if all, err = schedule.NewRecords(l).List(ctx); err != nil || all[0].CompanyList != other ||
 		!all[0].Since.Equal(since) ||
 		!all[0].Changed.Equal(s.clock()) {
 		s.Errorf("%+v, %v", all, err)
 	}
-	s.must(l.Schedules().SetPaused(ctx, "de", true))
-	if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
+	s.must(schedule.NewRecords(l).SetPaused(ctx, "de", true))
+	if all, _ = schedule.NewRecords(l).List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 		s.Errorf("%+v", all)
 	}
-	s.wantErr(l.Schedules().SetPaused(ctx, "fl", true), ledger.ErrNotFound)
-	s.must(l.Schedules().Remove(ctx, "de"))
-	s.wantErr(l.Schedules().Remove(ctx, "de"), ledger.ErrNotFound)
-	if added, err := l.Schedules().Add(ctx,
-		ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+	s.wantErr(schedule.NewRecords(l).SetPaused(ctx, "fl", true), ledger.ErrNotFound)
+	s.must(schedule.NewRecords(l).Remove(ctx, "de"))
+	s.wantErr(schedule.NewRecords(l).Remove(ctx, "de"), ledger.ErrNotFound)
+	if added, err := schedule.NewRecords(l).Add(ctx,
+		schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
 		s.Errorf("added anew: %v, %v", added, err)
 	}
 }
@@ -88,21 +90,21 @@ func testSchedules(s *suite) {
 // open it: over a shared database, under a key that was given.
 func TestCompanyListsNeedASharedKey(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
-		list := ledger.CompanyList{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
-		_, err := s.open().Schedules().AddCompanyList(s.Context(), list)
+		list := schedule.ListFile{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
+		_, err := schedule.NewRecords(s.open()).AddCompanyList(s.Context(), list)
 		if s.config.DatabaseURL == "" {
 			s.must(err)
 			return
 		}
-		if n := s.count(`SELECT COUNT(*) FROM company_lists`); !errors.Is(err, ledger.ErrNoSharedKey) ||
+		if n := s.count(`SELECT COUNT(*) FROM company_lists`); !errors.Is(err, schedule.ErrNoSharedKey) ||
 			!strings.Contains(err.Error(), "FILING_SEAL_KEY") || n != 0 {
 			s.Errorf("%d lists, %v", n, err)
 		}
 		s.config.SealKey = strings.Repeat("0b", 32)
-		hash, err := s.open().Schedules().AddCompanyList(s.Context(), list)
+		hash, err := schedule.NewRecords(s.open()).AddCompanyList(s.Context(), list)
 		s.must(err)
 		s.config.Dir = s.TempDir() // another machine
-		if r, err := s.open().Schedules().FindCompanyList(s.Context(), hash); err != nil ||
+		if r, err := schedule.NewRecords(s.open()).FindCompanyList(s.Context(), hash); err != nil ||
 			string(r.Content) != string(list.Content) {
 			s.Error(r, err)
 		}
@@ -117,12 +119,14 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
 		l := processes[0]
-		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("x")})
+		hash, err := schedule.NewRecords(l).
+			AddCompanyList(ctx, schedule.ListFile{File: "roster.csv", Content: []byte("x")})
 		s.must(err)
-		_, err = l.Schedules().Add(ctx, ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
+		_, err = schedule.NewRecords(l).
+			Add(ctx, schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
 		s.must(err)
-		seen := func() ledger.Schedule {
-			all, err := l.Schedules().List(ctx)
+		seen := func() schedule.Schedule {
+			all, err := schedule.NewRecords(l).List(ctx)
 			s.must(err)
 			return all[0]
 		}
@@ -133,7 +137,7 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 			all.Go(func() {
 				mine := before
 				mine.Timing = fmt.Sprint(i)
-				switch err := processes[i%2].Schedules().Change(ctx, mine); {
+				switch err := schedule.NewRecords(processes[i%2]).Change(ctx, mine); {
 				case err == nil:
 					changed.Add(1)
 				case errors.Is(err, ledger.ErrStale):
@@ -148,8 +152,8 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 			s.Errorf("%d changed it, %d were late: %+v", changed.Load(), late.Load(), seen())
 		}
 		before = seen()
-		s.must(l.Schedules().SetPaused(ctx, "de", true))
-		if err := l.Schedules().Change(audit.With(ctx, audit.Event{What: "season-update"}),
+		s.must(schedule.NewRecords(l).SetPaused(ctx, "de", true))
+		if err := schedule.NewRecords(l).Change(audit.With(ctx, audit.Event{What: "season-update"}),
 			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}
@@ -157,9 +161,9 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 			s.Errorf("what was not done is in the log: %+v, %v", acts, err)
 		}
 		before = seen()
-		s.must(l.Schedules().Remove(ctx, "de"))
-		s.wantErr(l.Schedules().Change(ctx, before), ledger.ErrStale)
-		if left, err := l.Schedules().List(ctx); err != nil || len(left) != 0 {
+		s.must(schedule.NewRecords(l).Remove(ctx, "de"))
+		s.wantErr(schedule.NewRecords(l).Change(ctx, before), ledger.ErrStale)
+		if left, err := schedule.NewRecords(l).List(ctx); err != nil || len(left) != 0 {
 			s.Errorf("%+v, %v", left, err)
 		}
 	})
@@ -171,7 +175,7 @@ func TestARunIsClaimedOnce(t *testing.T) { onBothDatabases(t, testARunIsClaimedO
 
 func testARunIsClaimedOnce(s *suite) {
 	ctx := s.Context()
-	f := ledger.Run{
+	f := schedule.Run{
 		ID:          "de|2026-03-01",
 		Schedule:    "de",
 		Due:         s.clock(),
@@ -185,7 +189,7 @@ func testARunIsClaimedOnce(s *suite) {
 	for _, l := range processes {
 		for range 3 {
 			all.Go(func() {
-				claimed, err := l.Schedules().ClaimRun(ctx, f)
+				claimed, err := schedule.NewRecords(l).ClaimRun(ctx, f)
 				if err != nil {
 					s.Error(err)
 				}
@@ -205,17 +209,17 @@ func testARunIsClaimedOnce(s *suite) {
 	if heir == by.Load() {
 		heir = processes[1]
 	}
-	if claimed, err := heir.Schedules().ClaimRun(ctx, f); !claimed || err != nil {
+	if claimed, err := schedule.NewRecords(heir).ClaimRun(ctx, f); !claimed || err != nil {
 		s.Fatal(claimed, err)
 	}
-	f.State, f.Batch, f.Plan, f.Note = ledger.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
-	s.must(heir.Schedules().EndRun(ctx, f))
-	if claimed, err := s.open().Schedules().ClaimRun(ctx, f); claimed || err != nil {
+	f.State, f.Batch, f.Plan, f.Note = schedule.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
+	s.must(schedule.NewRecords(heir).EndRun(ctx, f))
+	if claimed, err := schedule.NewRecords(s.open()).ClaimRun(ctx, f); claimed || err != nil {
 		s.Error(claimed, err)
 	}
-	list, err := heir.Schedules().ListRuns(ctx, "de")
+	list, err := schedule.NewRecords(heir).ListRuns(ctx, "de")
 	if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
-		list[0].State != ledger.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+		list[0].State != schedule.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
 		s.Errorf("%+v", list)
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // A ledger that a newer version has prepared is refused, and so is one with a

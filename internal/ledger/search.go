@@ -11,11 +11,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 

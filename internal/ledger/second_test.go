@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // by has somebody act under a context.
@@ -172,15 +172,15 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
-			hash, err := l.Schedules().AddCompanyList(ctx,
-				ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
+			hash, err := schedule.NewRecords(l).AddCompanyList(ctx,
+				schedule.ListFile{File: "roster.csv", Content: []byte(content), CreatedBy: name})
 			s.must(err)
 			return hash
 		}
 		add := func(season, hash, name string) {
 			s.Helper()
-			added, err := l.Schedules().Add(s.by(name),
-				ledger.Schedule{Name: season, CompanyList: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
+			added, err := schedule.NewRecords(l).Add(s.by(name),
+				schedule.Schedule{Name: season, CompanyList: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
 			if s.must(err); !added {
 				s.Errorf("%s is there", season)
 			}
@@ -200,12 +200,12 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		hers, his := keep("ana", "hers"), keep("bob", "his")
 		add("changed", hers, "ana")
 		for i, hash := range []string{his, hers} {
-			s.must(l.Schedules().Change(s.by("bob"),
-				ledger.Schedule{Name: "changed", CompanyList: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
+			s.must(schedule.NewRecords(l).Change(s.by("bob"),
+				schedule.Schedule{Name: "changed", CompanyList: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
 		}
 		fires("changed", hers)
 		add("removed", hers, "ana")
-		s.must(l.Schedules().Remove(s.by("bob"), "removed"))
+		s.must(schedule.NewRecords(l).Remove(s.by("bob"), "removed"))
 		add("removed", keep("bob", "hers"), "bob")
 		fires("removed", hers)
 	})

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Social Security numbers are needed only from the import to the order. In between they are sealed
@@ -36,15 +35,9 @@ func (db *database) sealSecret(batch string, number int, secret string) (string,
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	// A sealed number is bound to its place.
 	at := r.InBatch()
-	sealed, err := store.Find[string](
-		ctx,
-		l.Read,
-		store.ErrSealed,
+	sealed, err := store.Find[string](ctx, l.Read, store.ErrSealed,
 		fmt.Sprintf("row %d of batch %s", at.Number, at.Batch),
-		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`,
-		at.Batch,
-		at.Number,
-	)
+		`SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch, at.Number)
 	if err != nil {
 		return "", err
 	}

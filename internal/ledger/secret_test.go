@@ -13,10 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ssn is a number that nothing else in a ledger looks like.

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // maxGroup is the maximum number of transitions in one commit. A group has the transitions that

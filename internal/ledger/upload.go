@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrStale is returned for a change of something that another person has changed since it was read.
@@ -199,14 +197,8 @@ func (l Uploads) Edit(ctx context.Context, id string,
 			return err
 		}
 		if u.Batch != "" {
-			open, err := store.Find[bool](
-				ctx,
-				tx,
-				nil,
-				"read the batch",
-				`SELECT open FROM batches WHERE id = $1`,
-				u.Batch,
-			)
+			open, err := store.Find[bool](ctx, tx, nil, "read the batch", `SELECT open FROM batches WHERE id = $1`,
+				u.Batch)
 			if err == nil && open {
 				err = ErrStale
 			}
@@ -286,7 +278,8 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := store.ExecEach(ctx, tx, id, `DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`,
+	if err := store.ExecEach(ctx, tx, id,
+		`DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`,
 		`DELETE FROM approval_history WHERE object = 'upload ' || $1`,
 		`DELETE FROM contributors WHERE object = 'upload ' || $1`); err != nil ||
 		batch == "" {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -308,28 +308,28 @@ func testListRows(s *suite) {
 
 func TestMappings(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Uploads().SetMapping(ctx, ledger.Mapping{
+		s.must(intake.NewMappings(l.DB).Set(ctx, intake.Mapping{
 			Shape:     "x",
 			Headers:   []string{"A", "B"},
 			Columns:   map[string]string{"A": "Company ID", "B": ""},
 			CreatedBy: "ana",
 		}))
-		s.must(l.Uploads().SetMapping(ctx, ledger.Mapping{
+		s.must(intake.NewMappings(l.DB).Set(ctx, intake.Mapping{
 			Shape:     "x",
 			Headers:   []string{"A", "B"},
 			Columns:   map[string]string{"A": "Filing Year"},
 			CreatedBy: "bob",
 		}))
-		if m, err := l.Uploads().FindMapping(ctx, "x"); err != nil || m.CreatedBy != "bob" ||
+		if m, err := intake.NewMappings(l.DB).Find(ctx, "x"); err != nil || m.CreatedBy != "bob" ||
 			m.Columns["A"] != "Filing Year" ||
 			len(m.Columns) != 1 {
 			s.Error(m, err)
 		}
-		if all, err := l.Uploads().ListMappings(ctx); err != nil || len(all) != 1 {
+		if all, err := intake.NewMappings(l.DB).List(ctx); err != nil || len(all) != 1 {
 			s.Error(all, err)
 		}
-		s.must(l.Uploads().DeleteMapping(ctx, "x"))
-		s.wantErr(l.Uploads().DeleteMapping(ctx, "x"), ledger.ErrNotFound)
+		s.must(intake.NewMappings(l.DB).Delete(ctx, "x"))
+		s.wantErr(intake.NewMappings(l.DB).Delete(ctx, "x"), ledger.ErrNotFound)
 	})
 }
 

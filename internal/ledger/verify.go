@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // ErrInconsistent is returned by Audit for a ledger that contradicts itself.

@@ -13,11 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // OnBoth runs a suite on SQLite and, if TEST_DATABASE_URL names a server, on PostgreSQL. CI

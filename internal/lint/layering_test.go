@@ -35,7 +35,7 @@ var imports = map[string]string{
 	"internal/sheettest":         ``,
 	"internal/filingapi":         `filing network`,
 	"internal/balance":           `filing money season`,
-	"internal/ledger":            `account audit balance filing money outbox season store`,
+	"internal/ledger":            `account audit balance filing money outbox store`,
 	"internal/ledgertest":        `ledger store`,
 	"internal/backup":            `ledger outbox store`,
 	"internal/pricing":           `balance filing filingapi ledger money season sheet`,
@@ -43,26 +43,26 @@ var imports = map[string]string{
 	"internal/report":            `filing ledger money sheet store`,
 	"internal/season":            `filing money sheet`,
 	"internal/lookup":            `filing filingapi ledger`,
-	"internal/intake":            `filing importer ledger lookup pricing sheet`,
-	"internal/schedule":          `balance filing importer intake ledger money outbox pricing season sheet store`,
+	"internal/intake":            `filing importer ledger lookup pricing sheet store webhook`,
+	"internal/schedule":          `audit balance filing importer intake ledger money outbox pricing season sheet store`,
 	"internal/jobs":              `filing filingapi ledger lookup money network pricing store`,
 	"internal/metrics":           `filing filingapi jobs ledger money`,
 	"internal/sandbox":           ``,
-	"internal/webhook":           `filing`,
+	"internal/webhook":           `filing store`,
 	"internal/network":           ``,
 	"internal/signin":            `network`,
 	"internal/signin/signintest": ``,
 	"internal/documents":         `filingapi ledger network sheet`,
 	"internal/notify":            `filing ledger money network outbox`,
 	"internal/resolve":           `filing filingapi jobs ledger money`,
-	"internal/web": `account audit backup documents filing filingapi importer intake jobs ledger lookup money network
-		outbox pricing report resolve schedule season sheet signin store`,
+	"internal/web": `account audit backup documents filing filingapi importer intake jobs ledger lookup money
+		network outbox pricing report resolve schedule season sheet signin store webhook`,
 	"internal/config": `account filing filingapi jobs ledger logs lookup money network notify pricing schedule
 		signin store`,
 	"samples": ``,
-	"cmd/importer": `account audit backup config documents filing filingapi importer intake jobs ledger logs lookup
-		metrics money network notify pricing report resolve samples sandbox schedule season sheet signin
-		store web webhook`,
+	"cmd/importer": `account audit backup config documents filing filingapi importer intake jobs ledger logs
+		lookup metrics money network notify pricing report resolve samples sandbox schedule season
+		sheet signin store web webhook`,
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,
 }
 

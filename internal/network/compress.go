@@ -24,12 +24,8 @@ const minCompressed = 1024
 // links) are only in the answer to a form of the same site, which is sent once. The identifier of a
 // form differs on every page. Random padding also makes lengths useless.
 func Compress(next http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(
-		gzhttp.MinSize(minCompressed),
-		gzhttp.ContentTypes(compressible),
-		gzhttp.EnableZstd(false),
-		gzhttp.RandomJitter(32, 0, false),
-	)
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.ContentTypes(compressible),
+		gzhttp.EnableZstd(false), gzhttp.RandomJitter(32, 0, false))
 	if err != nil {
 		panic(err) // the options are constants
 	}

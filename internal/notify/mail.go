@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/wneessen/go-mail"
 
 	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // mailbox is one recipient, with the connection to the mail server.

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 const (
@@ -141,12 +140,8 @@ func (n *Notifier) write(ctx context.Context, last bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		n.notifyFunds(ctx, reportable, last),
-		n.notifyKey(ctx, reportable),
-		n.notifyBatches(ctx, reportable),
-		n.notifyRows(ctx, reportable, last),
-	)
+	return errors.Join(n.notifyFunds(ctx, reportable, last), n.notifyKey(ctx, reportable),
+		n.notifyBatches(ctx, reportable), n.notifyRows(ctx, reportable, last))
 }
 
 func (n *Notifier) sends(kind outbox.Kind) bool { return slices.Contains(n.c.On, kind) }

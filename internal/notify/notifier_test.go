@@ -15,15 +15,12 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // inbox is a target that keeps what it is told.
@@ -565,7 +562,8 @@ func TestFleetTellsOnce(t *testing.T) {
 func TestApprovalsAreReported(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
-		for name, role := range map[string]account.Role{"vera@example.com": account.Approver, "paul": account.Preparer} {
+		roles := map[string]account.Role{"vera@example.com": account.Approver, "paul": account.Preparer}
+		for name, role := range roles {
 			_, err := s.Accounts().Add(ctx, name, []account.Role{role})
 			s.must(err)
 		}

@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // receiver is a webhook that keeps what it is sent.

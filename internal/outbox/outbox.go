@@ -15,11 +15,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Kind is a reason for a notification.

@@ -65,16 +65,11 @@ func (q *BatchQuote) addKind(line Line) (err error) {
 
 // byKind orders kinds by product, state, entity type, residence and fee.
 func byKind(a, b KindQuote) int {
-	return cmp.Or(
-		slices.Index(filing.Products, a.Product)-slices.Index(filing.Products, b.Product),
-		cmp.Compare(a.Of.State, b.Of.State),
-		-cmp.Compare(a.Of.EntityType, b.Of.EntityType),
-		cmp.Compare(a.Of.Company, b.Of.Company),
-		cmp.Compare(a.Each.Amount, b.Each.Amount),
-		cmp.Compare(a.Each.Certainty, b.Each.Certainty),
-		cmp.Compare(a.Of.Note, b.Of.Note),
-		cmp.Compare(a.Free, b.Free),
-	)
+	return cmp.Or(slices.Index(filing.Products, a.Product)-slices.Index(filing.Products, b.Product),
+		cmp.Compare(a.Of.State, b.Of.State), -cmp.Compare(a.Of.EntityType, b.Of.EntityType),
+		cmp.Compare(a.Of.Company, b.Of.Company), cmp.Compare(a.Each.Amount, b.Each.Amount),
+		cmp.Compare(a.Each.Certainty, b.Each.Certainty), cmp.Compare(a.Of.Note, b.Of.Note),
+		cmp.Compare(a.Free, b.Free))
 }
 
 // Missing names the first few companies whose state fee is unknown, such as "TX LLC". It is empty

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // original is the workbook of the batch that the results are written into.

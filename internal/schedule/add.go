@@ -31,7 +31,7 @@ type NewSchedule struct {
 
 // Saved is the result of Add and Update.
 type Saved struct {
-	Schedule ledger.Schedule
+	Schedule Schedule
 	// CompanyList is set even if none of it can be filed. It is nil if it cannot be read.
 	CompanyList *CompanyList
 	// Same reports whether the schedule was already the same, so that nothing changed.
@@ -95,7 +95,7 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	if err != nil {
 		return done, fmt.Errorf("store the options: %w", err)
 	}
-	s := ledger.Schedule{
+	s := Schedule{
 		Name:      e.Name,
 		File:      filepath.Base(e.File),
 		Options:   body,
@@ -105,15 +105,15 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		Version:   1,
 		CreatedBy: e.By,
 	}
-	list := ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}
-	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
+	list := ListFile{File: s.File, Content: e.Content, CreatedBy: e.By}
+	if s.CompanyList, err = NewRecords(l).AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
 	done.Schedule = s
 	if err := done.planNext(ctx, l, s); err != nil {
 		return done, err
 	}
-	added, err := l.Schedules().Add(ctx, s)
+	added, err := NewRecords(l).Add(ctx, s)
 	if err != nil || added {
 		done.Schedule = s
 		return done, err
@@ -131,7 +131,7 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 
 // planNext plans the next run of a schedule. It returns ErrSchedule if the run would file none of
 // its rows.
-func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (err error) {
+func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s Schedule) (err error) {
 	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil || done.Next == nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Sche
 // Update gives a schedule a new version of its company list, which is read with the same options. s
 // is the schedule as the person saw it. Update returns ledger.ErrStale if it was changed since, and
 // ErrCompanyList.
-func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
+func Update(ctx context.Context, l *ledger.Ledger, s Schedule, file string, content []byte,
 	by string) (Saved, error) {
 	done := Saved{Schedule: s}
 	o, err := DecodeOptions(s)
@@ -159,8 +159,8 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 		return done, err
 	}
 	s.File, s.Changed = filepath.Base(file), time.Now()
-	list := ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}
-	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
+	list := ListFile{File: s.File, Content: content, CreatedBy: by}
+	if s.CompanyList, err = NewRecords(l).AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
 	if s.CompanyList == done.Schedule.CompanyList {
@@ -170,7 +170,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	if err := done.planNext(ctx, l, s); err != nil {
 		return done, err
 	}
-	if err := l.Schedules().Change(ctx, s); err != nil {
+	if err := NewRecords(l).Change(ctx, s); err != nil {
 		return done, err
 	}
 	s.Version++
@@ -192,17 +192,17 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 }
 
 // Find finds a schedule by its name. It returns ledger.ErrNotFound.
-func Find(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
-	schedules, err := l.Schedules().List(ctx)
+func Find(ctx context.Context, l *ledger.Ledger, name string) (Schedule, error) {
+	schedules, err := NewRecords(l).List(ctx)
 	if err != nil {
-		return ledger.Schedule{}, err
+		return Schedule{}, err
 	}
 	for _, s := range schedules {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return ledger.Schedule{}, fmt.Errorf("there is no schedule %s: %w", name, ledger.ErrNotFound)
+	return Schedule{}, fmt.Errorf("there is no schedule %s: %w", name, ledger.ErrNotFound)
 }
 
 // LocalZone returns the name of this machine's zone. A schedule is stored with the name, because

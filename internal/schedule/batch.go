@@ -15,7 +15,7 @@ import (
 // makeBatch makes the batch of a run and opens it, or requests approval for it. It can be
 // interrupted at any point and called again. A batch that is not open yet is made again from the
 // start, and an open one is left alone.
-func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run) error {
+func (s *Scheduler) makeBatch(ctx context.Context, schedule Schedule, run *Run) error {
 	if s.hasOpenBatch(ctx, run) {
 		return nil
 	}
@@ -39,8 +39,8 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 		return nil
 	}
 	// Store the run first, because the ledger finds the contributors to a batch by its run.
-	run.State = ledger.RunBegun
-	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
+	run.State = RunBegun
+	if err := NewRecords(s.c.Ledger).EndRun(ctx, *run); err != nil {
 		return err
 	}
 	if plan.Filings > 0 {
@@ -55,7 +55,7 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 	run.Note = plan.Nothing()
 	// Store the plan before the batch opens. Afterwards its rows change, and the plan can no longer
 	// be made.
-	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
+	if err := NewRecords(s.c.Ledger).EndRun(ctx, *run); err != nil {
 		return err
 	}
 	if err := s.reportRun(ctx, run, plan); err != nil {
@@ -70,7 +70,7 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 }
 
 // hasOpenBatch reports whether another process opened the batch of the run before it died.
-func (s *Scheduler) hasOpenBatch(ctx context.Context, run *ledger.Run) bool {
+func (s *Scheduler) hasOpenBatch(ctx context.Context, run *Run) bool {
 	if run.Batch == "" {
 		return false
 	}
@@ -80,7 +80,7 @@ func (s *Scheduler) hasOpenBatch(ctx context.Context, run *ledger.Run) bool {
 
 // recordBatch plans a run and records its rows as the batch run.Batch. run.Batch is empty if
 // nothing is due.
-func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run,
+func (s *Scheduler) recordBatch(ctx context.Context, schedule Schedule, run *Run,
 	quoter pricing.Quoter) (plan *Plan, created bool, err error) {
 	rc, err := s.newRunContext(ctx, schedule, *run, s.readList)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, r
 // reportRun adds the notification of a run. It lists the filings, or explains why nothing is filed.
 // A run that waits for approval has the notification of its batch instead, which goes to the
 // approvers.
-func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) error {
+func (s *Scheduler) reportRun(ctx context.Context, run *Run, plan *Plan) error {
 	if plan.Approval != "" {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) 
 
 // Plan returns what a run would do now, and writes nothing. The cost is unknown if the filing
 // service does not return its prices.
-func (s *Scheduler) Plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
+func (s *Scheduler) Plan(ctx context.Context, schedule Schedule, run Run) (*Plan, error) {
 	return s.plan(ctx, schedule, run, s.loadQuoter(ctx))
 }
 
@@ -140,7 +140,7 @@ func (s *Scheduler) loadQuoter(ctx context.Context) pricing.Quoter {
 }
 
 // plan is Plan with known prices. The cost is unknown if quoter is nil.
-func (s *Scheduler) plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
+func (s *Scheduler) plan(ctx context.Context, schedule Schedule, run Run,
 	quoter pricing.Quoter) (*Plan, error) {
 	rc, err := s.newRunContext(ctx, schedule, run, s.loadList)
 	if err != nil {
@@ -176,11 +176,11 @@ func (s *Scheduler) prepare(ctx context.Context, rc *runContext,
 
 // LoadPlanOfBatch loads the plan of the run that made a batch. It returns nil if no run made it.
 func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
-	runs, err := l.Schedules().ListRuns(ctx, "")
+	runs, err := NewRecords(l).ListRuns(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(runs, func(run ledger.Run) bool { return run.Batch == batch })
+	i := slices.IndexFunc(runs, func(run Run) bool { return run.Batch == batch })
 	if i < 0 {
 		return nil, nil
 	}
@@ -188,7 +188,7 @@ func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan
 }
 
 // storePlan stores a plan in its run.
-func storePlan(run *ledger.Run, plan *Plan) error {
+func storePlan(run *Run, plan *Plan) error {
 	body, err := json.Marshal(plan)
 	if err != nil {
 		return fmt.Errorf("store the plan of %s: %w", run.ID, err)
@@ -198,7 +198,7 @@ func storePlan(run *ledger.Run, plan *Plan) error {
 }
 
 // DecodePlan decodes the plan that is stored with a run. It returns nil if the run has no plan.
-func DecodePlan(run ledger.Run) (*Plan, error) {
+func DecodePlan(run Run) (*Plan, error) {
 	if len(run.Plan) == 0 {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ type Calendar struct {
 }
 
 // Calendar returns the calendar of schedules. Their company lists are at most listTTL old.
-func (s *Scheduler) Calendar(ctx context.Context, schedules []ledger.Schedule,
+func (s *Scheduler) Calendar(ctx context.Context, schedules []Schedule,
 	from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register

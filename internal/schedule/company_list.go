@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // Options describe how a company list is read, and when it is filed. The ledger stores them with
@@ -47,7 +46,7 @@ type Options struct {
 }
 
 // DecodeOptions decodes the options of a schedule.
-func DecodeOptions(s ledger.Schedule) (Options, error) {
+func DecodeOptions(s Schedule) (Options, error) {
 	var o Options
 	if err := json.Unmarshal(s.Options, &o); err != nil {
 		return o, fmt.Errorf("read the options of the schedule %s: %w", s.Name, err)
@@ -320,8 +319,8 @@ func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due 
 
 // loadVersion loads a stored version of a company list. It returns ErrCompanyList with
 // store.ErrSealed if this machine has no key for it. A retry does not help.
-func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
-	version, err := l.Schedules().FindCompanyList(ctx, hash)
+func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ListFile, error) {
+	version, err := NewRecords(l).FindCompanyList(ctx, hash)
 	if errors.Is(err, store.ErrSealed) {
 		err = fmt.Errorf(
 			"%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+

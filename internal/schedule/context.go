@@ -21,19 +21,19 @@ type runContext struct {
 	ledger *ledger.Ledger
 	read   listReader
 
-	schedule ledger.Schedule
-	run      ledger.Run
+	schedule Schedule
+	run      Run
 	options  Options
 	zone     *time.Location
 	// on is the day of the run.
 	on season.Date
 	// file is the stored company list with its content.
-	file        ledger.CompanyList
+	file        ListFile
 	companyList *CompanyList
 	// lists are the company lists that the schedule has had, the oldest first.
-	lists []ledger.ListSince
+	lists []ListSince
 	// previous are the completed runs of the schedule, the newest first.
-	previous []ledger.Run
+	previous []Run
 }
 
 // listReader reads a version of a company list as of a day. It returns ErrCompanyList.
@@ -56,7 +56,7 @@ func (s *Scheduler) loadList(ctx context.Context, hash string, o Options, on sea
 }
 
 // newRunContext loads the inputs for the plan of a run.
-func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
+func (s *Scheduler) newRunContext(ctx context.Context, schedule Schedule, run Run,
 	read listReader) (*runContext, error) {
 	rc := &runContext{ledger: s.c.Ledger, read: read, schedule: schedule, run: run}
 	var err error
@@ -72,7 +72,7 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 	if rc.file, err = loadVersion(ctx, s.c.Ledger, run.CompanyList); err != nil {
 		return nil, err
 	}
-	if rc.lists, err = s.c.Ledger.Schedules().ListsOf(ctx, run.Schedule); err != nil {
+	if rc.lists, err = NewRecords(s.c.Ledger).ListsOf(ctx, run.Schedule); err != nil {
 		return nil, err
 	}
 	if rc.previous, err = rc.loadCompletedRuns(ctx); err != nil {
@@ -91,10 +91,10 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 }
 
 // loadCompletedRuns loads the other completed runs of the schedule, the newest first.
-func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]ledger.Run, error) {
-	runs, err := rc.ledger.Schedules().ListRuns(ctx, rc.run.Schedule)
-	return slices.DeleteFunc(runs, func(other ledger.Run) bool {
-		return other.ID == rc.run.ID || other.State != ledger.RunDone
+func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]Run, error) {
+	runs, err := NewRecords(rc.ledger).ListRuns(ctx, rc.run.Schedule)
+	return slices.DeleteFunc(runs, func(other Run) bool {
+		return other.ID == rc.run.ID || other.State != RunDone
 	}), err
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
@@ -104,11 +103,11 @@ type plannedRuns struct {
 // loadPlannedRuns plans the runs of all schedules up to a day. It returns a plan that is at most
 // listTTL old, unless a schedule has changed or run since.
 func (s *Scheduler) loadPlannedRuns(ctx context.Context, today, to season.Date) (plannedRuns, error) {
-	schedules, err := s.c.Ledger.Schedules().List(ctx)
+	schedules, err := NewRecords(s.c.Ledger).List(ctx)
 	if err != nil {
 		return plannedRuns{}, err
 	}
-	runs, err := s.c.Ledger.Schedules().ListRunsInBrief(ctx)
+	runs, err := NewRecords(s.c.Ledger).ListRunsInBrief(ctx)
 	if err != nil {
 		return plannedRuns{}, err
 	}
@@ -125,7 +124,7 @@ func (s *Scheduler) loadPlannedRuns(ctx context.Context, today, to season.Date) 
 }
 
 // planRuns plans the runs of schedules up to a day.
-func (s *Scheduler) planRuns(ctx context.Context, schedules []ledger.Schedule, to season.Date) (all plannedRuns,
+func (s *Scheduler) planRuns(ctx context.Context, schedules []Schedule, to season.Date) (all plannedRuns,
 	err error) {
 	for _, one := range schedules {
 		if one.Paused {
@@ -151,7 +150,7 @@ func (s *Scheduler) planRuns(ctx context.Context, schedules []ledger.Schedule, t
 // schedule that files its whole list at a time, it is the plan of the next run. For a schedule
 // ahead of the due dates, it is the plan of the last run, and each order is placed on the day on
 // which it comes into its window. If one cost is an estimate, all are.
-func (s *Scheduler) planRunsOf(ctx context.Context, one ledger.Schedule, to season.Date) ([]RunCost, error) {
+func (s *Scheduler) planRunsOf(ctx context.Context, one Schedule, to season.Date) ([]RunCost, error) {
 	times, err := s.loadTimes(ctx, one)
 	if err != nil {
 		return nil, err

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
@@ -54,7 +53,7 @@ func newForecasting(t *testing.T, now time.Time) *forecasting {
 		Now:    clock,
 		Quoter: func(context.Context) (pricing.Quoter, error) { return f.quoter, nil },
 	})
-	f.must(l.Schedules().SetFirmZone(t.Context(), "America/New_York"))
+	f.must(schedule.NewRecords(l).SetFirmZone(t.Context(), "America/New_York"))
 	return f
 }
 
@@ -122,7 +121,7 @@ func TestForecastIsWhatTheRunsDo(t *testing.T) {
 		f.must(f.RunDue(t.Context()))
 	}
 	for _, name := range []string{"due", "whole"} {
-		made, err := f.Schedules().ListRuns(t.Context(), name)
+		made, err := schedule.NewRecords(f.Ledger).ListRuns(t.Context(), name)
 		f.must(err)
 		for _, run := range made {
 			plan, err := schedule.DecodePlan(run)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -35,7 +34,7 @@ const (
 // Problems lists the problems of all schedules by name. They are at most problemsTTL old. A
 // schedule with a long check is left out until the check is complete.
 func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
-	schedules, err := s.c.Ledger.Schedules().List(ctx)
+	schedules, err := NewRecords(s.c.Ledger).List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
 
 // Problem returns the problem of a schedule, which is at most problemsTTL old. It returns nil if
 // there is no problem. A paused schedule has none.
-func (s *Scheduler) Problem(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+func (s *Scheduler) Problem(ctx context.Context, schedule Schedule) (*Problem, error) {
 	if schedule.Paused {
 		return nil, nil
 	}
@@ -71,7 +70,7 @@ func (s *Scheduler) Problem(ctx context.Context, schedule ledger.Schedule) (*Pro
 	})
 }
 
-func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+func (s *Scheduler) loadProblem(ctx context.Context, schedule Schedule) (*Problem, error) {
 	run, ok, err := s.Next(ctx, schedule)
 	var plan *Plan
 	if err == nil && ok {
@@ -102,7 +101,7 @@ func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (
 
 // findNeverDue returns the problem of a schedule that never runs. It returns nil if the schedule
 // runs at a time, because the time alone decides that.
-func (s *Scheduler) findNeverDue(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+func (s *Scheduler) findNeverDue(ctx context.Context, schedule Schedule) (*Problem, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil || o.Due == "" {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -61,7 +60,7 @@ func (s *Scheduler) remind(ctx context.Context) {
 // openReports lists the reports that fall due in a span and are not placed. A company list that
 // cannot be read is left out, because its schedule has a Problem.
 func (s *Scheduler) openReports(ctx context.Context, from, to season.Date) ([]CalendarEntry, error) {
-	schedules, err := s.c.Ledger.Schedules().List(ctx)
+	schedules, err := NewRecords(s.c.Ledger).List(ctx)
 	if err != nil || len(schedules) == 0 {
 		return nil, err
 	}

@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
@@ -58,7 +57,7 @@ func testReminders(t *testing.T, database string) {
 	must(l.RecordDeposit(ctx, 1000_00, ""))
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	must(err)
-	must(l.Schedules().SetFirmZone(ctx, zone.String()))
+	must(schedule.NewRecords(l).SetFirmZone(ctx, zone.String()))
 
 	year := time.Now().Year() + 1
 	due := time.Date(year, time.June, 1, 0, 0, 0, 0, zone) // of an LLC of Delaware

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -116,17 +115,17 @@ func (s *Scheduler) Run(ctx context.Context) {
 func (s *Scheduler) RunDue(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	schedules, err := s.c.Ledger.Schedules().List(ctx)
+	schedules, err := NewRecords(s.c.Ledger).List(ctx)
 	if err != nil {
 		return err
 	}
-	runs, err := s.c.Ledger.Schedules().ListRunsInBrief(ctx)
+	runs, err := NewRecords(s.c.Ledger).ListRunsInBrief(ctx)
 	if err != nil {
 		return err
 	}
 	var all []error
 	for _, run := range runs {
-		if run.State == ledger.RunBegun {
+		if run.State == RunBegun {
 			all = append(all, s.resume(ctx, run, schedules))
 		}
 	}
@@ -140,16 +139,16 @@ func (s *Scheduler) RunDue(ctx context.Context) error {
 
 // resume continues a run that was begun. If its schedule was deleted since, the run ends as failed.
 // If its schedule is paused, the run waits.
-func (s *Scheduler) resume(ctx context.Context, run ledger.Run, schedules []ledger.Schedule) error {
-	i := slices.IndexFunc(schedules, func(other ledger.Schedule) bool { return other.Name == run.Schedule })
+func (s *Scheduler) resume(ctx context.Context, run Run, schedules []Schedule) error {
+	i := slices.IndexFunc(schedules, func(other Schedule) bool { return other.Name == run.Schedule })
 	switch {
 	case i < 0:
-		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, run)
+		claimed, err := NewRecords(s.c.Ledger).ClaimRun(ctx, run)
 		if err != nil || !claimed {
 			return err
 		}
-		run.State, run.Note = ledger.RunFailed, "the schedule was deleted before its batch was made"
-		return s.c.Ledger.Schedules().EndRun(ctx, run)
+		run.State, run.Note = RunFailed, "the schedule was deleted before its batch was made"
+		return NewRecords(s.c.Ledger).EndRun(ctx, run)
 	case schedules[i].Paused:
 		return nil
 	}
@@ -158,14 +157,14 @@ func (s *Scheduler) resume(ctx context.Context, run ledger.Run, schedules []ledg
 }
 
 // executeDue executes the due run of a schedule, if any.
-func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, runs []ledger.Run) error {
+func (s *Scheduler) executeDue(ctx context.Context, schedule Schedule, runs []Run) error {
 	run, due, err := s.findDue(ctx, schedule, runs)
 	if err == nil && due {
 		_, err = s.execute(ctx, schedule, run)
 	}
 	if errors.Is(err, ErrCompanyList) {
 		// Notify once a day. The schedule runs when the list can be read again.
-		id := ledger.RunID(schedule.Name, season.DateOf(s.c.Now().UTC()))
+		id := RunID(schedule.Name, season.DateOf(s.c.Now().UTC()))
 		err = errors.Join(err, s.notify(ctx, id, fmt.Sprintf("the schedule %s is postponed", schedule.Name),
 			fmt.Sprintf("No orders are placed for it until its company list can be read: %s", err)))
 	}
@@ -173,15 +172,15 @@ func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, ru
 }
 
 // findDue finds the run that has become due since the last one.
-func (s *Scheduler) findDue(ctx context.Context, schedule ledger.Schedule,
-	runs []ledger.Run) (ledger.Run, bool, error) {
+func (s *Scheduler) findDue(ctx context.Context, schedule Schedule,
+	runs []Run) (Run, bool, error) {
 	times, err := s.loadTimes(ctx, schedule)
 	if errors.Is(err, sheet.ErrBusy) {
 		// A page was loading the times, and gave up sooner than a schedule does.
 		times, err = loadTimes(ctx, s.c.Ledger, schedule)
 	}
 	if err != nil {
-		return ledger.Run{}, false, err
+		return Run{}, false, err
 	}
 	next, due := times.Between(lastScheduled(schedule, runs), s.c.Now())
 	run := newRun(schedule, next)
@@ -190,9 +189,9 @@ func (s *Scheduler) findDue(ctx context.Context, schedule ledger.Schedule,
 }
 
 // newRun returns the run of a schedule at one of its times.
-func newRun(schedule ledger.Schedule, at season.Run) ledger.Run {
-	return ledger.Run{
-		ID:          ledger.RunID(schedule.Name, at.Date),
+func newRun(schedule Schedule, at season.Run) Run {
+	return Run{
+		ID:          RunID(schedule.Name, at.Date),
 		Schedule:    schedule.Name,
 		Due:         at.At,
 		CompanyList: schedule.CompanyList,
@@ -201,7 +200,7 @@ func newRun(schedule ledger.Schedule, at season.Run) ledger.Run {
 
 // lastScheduled returns the time of the last run that was not started manually, or else the time
 // the schedule was added.
-func lastScheduled(schedule ledger.Schedule, runs []ledger.Run) time.Time {
+func lastScheduled(schedule Schedule, runs []Run) time.Time {
 	last := schedule.Since
 	for _, run := range runs {
 		if run.Schedule == schedule.Name && !run.IsManual() && run.Due.After(last) {
@@ -213,7 +212,7 @@ func lastScheduled(schedule ledger.Schedule, runs []ledger.Run) time.Time {
 
 // loadTimes returns the run times of a schedule. It uses the cache if the company list and options
 // are unchanged.
-func (s *Scheduler) loadTimes(ctx context.Context, schedule ledger.Schedule) (*season.Schedule, error) {
+func (s *Scheduler) loadTimes(ctx context.Context, schedule Schedule) (*season.Schedule, error) {
 	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Since.UnixMilli(),
 		schedule.Changed.UnixMilli())
 	return s.times.Get(ctx, key, func(ctx context.Context) (*season.Schedule, error) {
@@ -223,7 +222,7 @@ func (s *Scheduler) loadTimes(ctx context.Context, schedule ledger.Schedule) (*s
 
 // loadTimes loads the run times of a schedule. For a schedule ahead of the due dates it reads the
 // company list, and may return ErrCompanyList.
-func loadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) (*season.Schedule, error) {
+func loadTimes(ctx context.Context, l *ledger.Ledger, schedule Schedule) (*season.Schedule, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil {
 		return nil, err
@@ -245,10 +244,10 @@ func loadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) 
 }
 
 // Next returns the next run at the schedule's times. It returns false if there is no next run.
-func (s *Scheduler) Next(ctx context.Context, schedule ledger.Schedule) (ledger.Run, bool, error) {
+func (s *Scheduler) Next(ctx context.Context, schedule Schedule) (Run, bool, error) {
 	times, err := s.loadTimes(ctx, schedule)
 	if err != nil {
-		return ledger.Run{}, false, err
+		return Run{}, false, err
 	}
 	next, ok := times.Next(s.c.Now())
 	return newRun(schedule, next), ok, nil
@@ -256,18 +255,18 @@ func (s *Scheduler) Next(ctx context.Context, schedule ledger.Schedule) (ledger.
 
 // ManualRun returns the run that a person would start today. The same company list on the same day
 // gives the same run.
-func (s *Scheduler) ManualRun(schedule ledger.Schedule) (ledger.Run, error) {
+func (s *Scheduler) ManualRun(schedule Schedule) (Run, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil {
-		return ledger.Run{}, err
+		return Run{}, err
 	}
 	zone, err := season.LoadZone(o.Zone)
 	if err != nil {
-		return ledger.Run{}, err
+		return Run{}, err
 	}
 	now := s.c.Now()
-	return ledger.Run{
-		ID:          ledger.ManualRunID(schedule.Name, season.DateOf(now.In(zone)), schedule.CompanyList),
+	return Run{
+		ID:          ManualRunID(schedule.Name, season.DateOf(now.In(zone)), schedule.CompanyList),
 		Schedule:    schedule.Name,
 		Due:         now,
 		CompanyList: schedule.CompanyList,
@@ -276,8 +275,8 @@ func (s *Scheduler) ManualRun(schedule ledger.Schedule) (ledger.Run, error) {
 
 // Execute executes a run now. It returns false if another process executes or has executed the run.
 // The returned run is then the stored one.
-func (s *Scheduler) Execute(ctx context.Context, schedule ledger.Schedule,
-	run ledger.Run) (stored ledger.Run, done bool, err error) {
+func (s *Scheduler) Execute(ctx context.Context, schedule Schedule,
+	run Run) (stored Run, done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if done, err = s.execute(ctx, schedule, run); err != nil {
@@ -289,9 +288,9 @@ func (s *Scheduler) Execute(ctx context.Context, schedule ledger.Schedule,
 
 // execute claims a run and makes its batch. A failure that may be temporary is retried at the next
 // check. A company list that cannot be filed ends the run as failed.
-func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (done bool, err error) {
+func (s *Scheduler) execute(ctx context.Context, schedule Schedule, run Run) (done bool, err error) {
 	if !s.claimed[run.ID] {
-		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, run)
+		claimed, err := NewRecords(s.c.Ledger).ClaimRun(ctx, run)
 		if err != nil || !claimed {
 			return false, err
 		}
@@ -307,10 +306,10 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 	err = s.makeBatch(ctx, schedule, &run)
 	switch {
 	case err == nil:
-		run.State = ledger.RunDone
+		run.State = RunDone
 	case errors.Is(err, ErrCompanyList):
 		s.c.Log.Error("schedule failed", "schedule", run.Schedule, "run", run.ID, "err", err)
-		run.State, run.Note = ledger.RunFailed, err.Error()
+		run.State, run.Note = RunFailed, err.Error()
 		err = s.notify(ctx, run.ID, fmt.Sprintf("the schedule %s failed", run.Schedule),
 			fmt.Sprintf("No orders were placed: %s\nFix it, then run: importer schedule run-now %s", run.Note,
 				run.Schedule))
@@ -318,7 +317,7 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 	if err != nil {
 		return false, fmt.Errorf("run the schedule %s: %w", run.Schedule, err)
 	}
-	if err := s.c.Ledger.Schedules().EndRun(ctx, run); err != nil {
+	if err := NewRecords(s.c.Ledger).EndRun(ctx, run); err != nil {
 		return false, err
 	}
 	delete(s.claimed, run.ID)
@@ -327,12 +326,12 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 
 // loadRun loads the stored run, because another process may have begun it from another company
 // list.
-func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, error) {
-	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, run.Schedule)
+func (s *Scheduler) loadRun(ctx context.Context, run Run) (Run, error) {
+	runs, err := NewRecords(s.c.Ledger).ListRuns(ctx, run.Schedule)
 	if err != nil {
 		return run, err
 	}
-	i := slices.IndexFunc(runs, func(other ledger.Run) bool { return other.ID == run.ID })
+	i := slices.IndexFunc(runs, func(other Run) bool { return other.ID == run.ID })
 	if i < 0 {
 		return run, fmt.Errorf("the run %s: %w", run.ID, ledger.ErrNotFound)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
@@ -27,11 +26,11 @@ type Summary struct {
 	// State is the state of the last run, or the error of the company list.
 	State string `json:"state"`
 
-	last ledger.Run
+	last Run
 }
 
 // Summary loads the summary of a schedule.
-func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, error) {
+func (s *Scheduler) Summary(ctx context.Context, se Schedule) (Summary, error) {
 	line := Summary{
 		Name:        se.Name,
 		File:        se.File,
@@ -55,7 +54,7 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	case len(next) > 0 && !se.Paused:
 		line.Next = next[0].At
 	}
-	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
+	runs, err := NewRecords(s.c.Ledger).ListRuns(ctx, se.Name)
 	if err == nil && len(runs) > 0 {
 		line.last = runs[0]
 		line.Last, line.Batch, line.State = line.last.ID, line.last.Batch, string(line.last.State)
@@ -84,7 +83,7 @@ func (l *Summary) LastText() string {
 	if l.last.IsManual() {
 		parts = append(parts, "by hand")
 	}
-	if l.State != "" && l.State != string(ledger.RunDone) {
+	if l.State != "" && l.State != string(RunDone) {
 		parts = append(parts, l.State)
 	}
 	return strings.Join(parts, " ")
@@ -92,7 +91,7 @@ func (l *Summary) LastText() string {
 
 // Upcoming lists the next n times of a schedule in its zone, or fewer if it does not run as often.
 // It returns ErrCompanyList.
-func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Run, error) {
+func (s *Scheduler) Upcoming(ctx context.Context, se Schedule, n int) ([]season.Run, error) {
 	times, err := s.loadTimes(ctx, se)
 	if err != nil {
 		return nil, err
@@ -102,13 +101,13 @@ func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]
 
 // LoadCompanyList returns the current company list of a schedule, at most listTTL old. It is shared
 // and must not be changed. It returns ErrCompanyList.
-func (s *Scheduler) LoadCompanyList(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
+func (s *Scheduler) LoadCompanyList(ctx context.Context, se Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }
 
 // Version returns a version of a schedule's company list, at most listTTL old. It returns
 // ErrCompanyList and ledger.ErrNotFound.
-func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string) (*CompanyList, error) {
+func (s *Scheduler) Version(ctx context.Context, se Schedule, hash string) (*CompanyList, error) {
 	o, err := DecodeOptions(se)
 	if err != nil {
 		return nil, err
@@ -117,7 +116,7 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 }
 
 // RunText describes a run in one line.
-func RunText(f ledger.Run) string {
+func RunText(f Run) string {
 	text := f.ID + ": "
 	if f.Batch != "" {
 		text += "batch " + f.Batch
@@ -132,7 +131,7 @@ func RunText(f ledger.Run) string {
 
 // NextPlan returns the plan of a schedule's next run, as far as known today. It returns nil if no
 // run is planned. It writes nothing. It returns ErrCompanyList.
-func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
+func (s *Scheduler) NextPlan(ctx context.Context, se Schedule) (*Plan, error) {
 	if se.Paused {
 		return nil, nil
 	}
@@ -145,23 +144,23 @@ func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, er
 
 // Preview is the run that a person would start today.
 type Preview struct {
-	Run ledger.Run
+	Run Run
 	// Done is the same run if it is already done. There is no plan then.
-	Done *ledger.Run
+	Done *Run
 	// Today is the scheduled run of today.
-	Today *ledger.Run
+	Today *Run
 	Plan  *Plan
 }
 
 // Preview returns the effect of running a schedule manually. It writes nothing. It returns
 // ErrCompanyList.
-func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, error) {
+func (s *Scheduler) Preview(ctx context.Context, se Schedule) (Preview, error) {
 	var r Preview
 	var err error
 	if r.Run, err = s.ManualRun(se); err != nil {
 		return r, err
 	}
-	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
+	runs, err := NewRecords(s.c.Ledger).ListRuns(ctx, se.Name)
 	if err != nil {
 		return r, err
 	}
@@ -171,9 +170,9 @@ func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, e
 	}
 	for i, f := range runs {
 		switch {
-		case f.ID == r.Run.ID && f.State != ledger.RunBegun:
+		case f.ID == r.Run.ID && f.State != RunBegun:
 			r.Done = &runs[i]
-		case f.ID == ledger.RunID(se.Name, day):
+		case f.ID == RunID(se.Name, day):
 			r.Today = &runs[i]
 		}
 	}
@@ -188,14 +187,14 @@ var ErrRunning = errors.New("a worker is already running it")
 
 // RunNow executes the run of a Preview. It returns ErrRunning, and ErrCompanyList if the run failed
 // permanently.
-func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
+func (s *Scheduler) RunNow(ctx context.Context, se Schedule, f Run) (Run, error) {
 	f, done, err := s.Execute(ctx, se, f)
 	switch {
 	case err != nil:
 		return f, err
 	case !done:
 		return f, ErrRunning
-	case f.State == ledger.RunFailed:
+	case f.State == RunFailed:
 		return f, failedFor(f.Note)
 	}
 	return f, nil

@@ -11,7 +11,7 @@ import (
 
 // FirmZone returns the firm's chosen time zone, or else this machine's zone.
 func FirmZone(ctx context.Context, l *ledger.Ledger) (*time.Location, error) {
-	name, err := l.Schedules().FirmZone(ctx)
+	name, err := NewRecords(l).FirmZone(ctx)
 	if err != nil {
 		return nil, err
 	}

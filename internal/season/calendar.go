@@ -28,11 +28,8 @@ type Entry struct {
 // a verified date before an estimate of the same day and an unknown date last. Use it with a stable
 // sort to keep the rest in the order of the company list.
 func EarliestFirst(a, b Entry) int {
-	return cmp.Or(
-		slices.Index(verdicts, a.Due.Verdict)-slices.Index(verdicts, b.Due.Verdict),
-		a.Due.Date.Compare(b.Due.Date),
-		order(a.Due.Estimate)-order(b.Due.Estimate),
-	)
+	return cmp.Or(slices.Index(verdicts, a.Due.Verdict)-slices.Index(verdicts, b.Due.Verdict),
+		a.Due.Date.Compare(b.Due.Date), order(a.Due.Estimate)-order(b.Due.Estimate))
 }
 
 func order(later bool) int {

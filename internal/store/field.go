@@ -20,8 +20,10 @@ type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8
 }
 
+// Text returns the field of a text.
 func Text[T ~string](name string, v T) Field { return Field{name, string(v)} }
 
+// Number returns the field of a number.
 func Number[T integer](name string, v T) Field { return Field{name, int64(v)} }
 
 // Flag returns the field of a boolean, which both databases store as 0 or 1.

@@ -101,7 +101,7 @@ func (db *DB) UnsealText(place, sealed string) ([]byte, error) {
 	return db.Unseal(place, raw)
 }
 
-// sealedPart is the number of bytes that are sealed at once.
+// SealedPart is the number of bytes that are sealed at once.
 const SealedPart = 1 << 20
 
 // SealParts seals a content in parts and stores each part as it arrives, so that only one is in

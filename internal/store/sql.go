@@ -10,6 +10,7 @@ import (
 	"slices"
 )
 
+// Affected returns the number of rows that a statement changed. It takes the results of ExecContext.
 func Affected(done sql.Result, err error) (int, error) {
 	if err != nil {
 		return 0, err
@@ -38,6 +39,7 @@ func OrElse(err, none error) error {
 	return err
 }
 
+// Querier is the part of a database or a transaction that reads.
 type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -57,10 +59,12 @@ func Each(rows *sql.Rows, err error, do func(scan func(...any) error) error) err
 	return rows.Err()
 }
 
+// Execer is the part of a database or a transaction that writes.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// Wrap returns an error that begins with what, or nil if err is nil.
 func Wrap(what string, err error) error {
 	if err == nil {
 		return nil

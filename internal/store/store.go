@@ -17,10 +17,10 @@ import (
 	sqlitedriver "modernc.org/sqlite"
 )
 
-// errNone is returned if the database has no such record.
+// ErrNotFound is returned if the database has no such record.
 var ErrNotFound = errors.New("not in the ledger")
 
-// errCommit is returned if the response to a commit was lost, or if an SQLite file was replaced
+// ErrCommit is returned if the response to a commit was lost, or if an SQLite file was replaced
 // during the commit. The database may or may not have the change.
 var ErrCommit = errors.New("commit a change of the ledger")
 
@@ -28,7 +28,7 @@ var ErrCommit = errors.New("commit a change of the ledger")
 var errNotPostgres = errors.New(
 	"DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
-// StoreConfig configures a database.
+// Config configures a database.
 type Config struct {
 	// Dir is the data folder. It has the SQLite file and the locks of live processes.
 	Dir string
@@ -238,8 +238,8 @@ func (db *DB) Change(ctx context.Context, f func(*sql.Tx) error) error {
 	return db.Transact(ctx, func(tx *sql.Tx, _ bool) error {
 		var schema int64
 		var by string
-		err := db.QueryRowPrepared(ctx, tx, `SELECT schema_version, written_by FROM control WHERE id = 1`+db.Dialect.ForUpdate).
-			Scan(&schema, &by)
+		err := db.QueryRowPrepared(ctx, tx,
+			`SELECT schema_version, written_by FROM control WHERE id = 1`+db.Dialect.ForUpdate).Scan(&schema, &by)
 		if err != nil {
 			return fmt.Errorf("lock the ledger: %w", err)
 		}
@@ -322,6 +322,7 @@ func FromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// BoolInt returns 1 for true and 0 for false, as both databases store a boolean.
 func BoolInt(b bool) int64 {
 	if b {
 		return 1

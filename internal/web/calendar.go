@@ -57,7 +57,7 @@ func (a calendarAsk) path(page string) string {
 type calendarPage struct {
 	Ask calendarAsk
 	// Schedules are the choices of the filter.
-	Schedules []ledger.Schedule
+	Schedules []schedule.Schedule
 	// States are the states of the companies.
 	States []filing.State
 	// Broken maps names of schedules to the errors of their company lists.
@@ -78,7 +78,7 @@ func (h *scheduleHandler) loadCalendar(v *request) (*calendarPage, error) {
 		return nil, err
 	}
 	p := &calendarPage{Ask: a}
-	if p.Schedules, err = h.ledger.Schedules().List(v.ctx()); err != nil {
+	if p.Schedules, err = schedule.NewRecords(h.ledger).List(v.ctx()); err != nil {
 		return nil, err
 	}
 	chosen := p.Schedules
@@ -87,7 +87,7 @@ func (h *scheduleHandler) loadCalendar(v *request) (*calendarPage, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen = []ledger.Schedule{one}
+		chosen = []schedule.Schedule{one}
 	}
 	c, err := h.scheduler.Calendar(v.ctx(), chosen, a.From, a.To)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -196,7 +197,7 @@ func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) erro
 		// The page of the upload shows the error.
 		return nil
 	}
-	m, err := h.uploads.FindMapping(ctx, survey.Shape)
+	m, err := h.mappings.Find(ctx, survey.Shape)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
@@ -241,10 +242,10 @@ func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
 		for i, c := range survey.Columns {
 			headers[i] = c.Header
 		}
-		err = h.uploads.SetMapping(ctx,
-			ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
+		err = h.mappings.Set(ctx,
+			intake.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
 	case keep, was.Keep && !r.Keep && survey.Shape != "":
-		err = h.uploads.DeleteMapping(ctx, survey.Shape)
+		err = h.mappings.Delete(ctx, survey.Shape)
 		if errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/xuri/excelize/v2"
+
+	"github.com/bulkfiling/bulkfiling/internal/account"
 )
 
 // workbook makes a file of sheets, named first, with their rows.

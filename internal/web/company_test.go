@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 

@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -104,7 +103,7 @@ var known = []struct {
 	{store.ErrSealed, httpError{http.StatusConflict, "This data cannot be decrypted here",
 		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
 			"it was sealed with."}},
-	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
+	{schedule.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
 	{account.ErrSignInLink, httpError{http.StatusGone, "This link no longer works",

@@ -18,9 +18,10 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -153,12 +154,12 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	s.must(s.Ledger.AuditLog().Record(t.Context(), audit.Event{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
-	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 0 {
+	if kept, err := intake.NewMappings(s.Ledger.DB).List(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	v.post(path+"/columns", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
-	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 1 {
+	if kept, err := intake.NewMappings(s.Ledger.DB).List(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	acts := s.acts(audit.Query{What: "change-mapping"})
@@ -189,7 +190,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	}
 	uploads, size, err := s.Ledger.Uploads().Count(t.Context(), v.name)
 	s.must(err)
-	seasons, err := s.Ledger.Schedules().List(t.Context())
+	seasons, err := schedule.NewRecords(s.Ledger).List(t.Context())
 	if err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}

@@ -35,7 +35,7 @@ func (h *scheduleHandler) routes() []route {
 		{pattern: "GET /seasons/new", may: operator, serve: h.showScheduleForm},
 		{pattern: "POST /seasons", may: operator, serve: h.addSchedule, upload: true},
 		{pattern: "GET /seasons/{season}", may: viewer, serve: of(h.findSchedule,
-			func(v *request, se ledger.Schedule) error { return h.showSchedule(v, se, nil) })},
+			func(v *request, se schedule.Schedule) error { return h.showSchedule(v, se, nil) })},
 		{pattern: "POST /seasons/{season}/pause", may: operator, serve: of(h.findSchedule, h.setPaused(true))},
 		{pattern: "POST /seasons/{season}/resume", may: operator, serve: of(h.findSchedule, h.setPaused(false))},
 		{pattern: "POST /seasons/{season}/remove", may: operator, serve: of(h.findSchedule, h.removeSchedule)},
@@ -62,7 +62,7 @@ type listedSchedule struct {
 
 // listedRun is a run of a schedule.
 type listedRun struct {
-	ledger.Run
+	schedule.Run
 	// Day is the day that the run is for.
 	Day    season.Date
 	ByHand bool
@@ -77,10 +77,10 @@ type listedRun struct {
 func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
 func (h *scheduleHandler) scheduleList(v *request) error {
-	var schedules []ledger.Schedule
+	var schedules []schedule.Schedule
 	var problems []schedule.Problem
 	err := errors.Join(
-		load(&schedules)(h.ledger.Schedules().List(v.ctx())),
+		load(&schedules)(schedule.NewRecords(h.ledger).List(v.ctx())),
 		load(&problems)(h.scheduler.Problems(v.ctx())))
 	if err != nil {
 		return err
@@ -105,14 +105,14 @@ func (h *scheduleHandler) scheduleList(v *request) error {
 
 const schedulesOnPage = 25
 
-func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Schedule) (listed listedSchedule,
+func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se schedule.Schedule) (listed listedSchedule,
 	err error) {
 	var o schedule.Options
-	var runs []ledger.Run
+	var runs []schedule.Run
 	err = errors.Join(
 		load(&listed.Summary)(h.scheduler.Summary(ctx, se)),
 		load(&o)(schedule.DecodeOptions(se)),
-		load(&runs)(h.ledger.Schedules().ListRuns(ctx, se.Name)))
+		load(&runs)(schedule.NewRecords(h.ledger).ListRuns(ctx, se.Name)))
 	listed.Words = o.Words()
 	switch {
 	case listed.Summary.Last == "":
@@ -124,14 +124,14 @@ func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se ledger.Sche
 }
 
 // loadListedRun loads the state of a run's batch.
-func (h *scheduleHandler) loadListedRun(ctx context.Context, f ledger.Run) (*listedRun, error) {
+func (h *scheduleHandler) loadListedRun(ctx context.Context, f schedule.Run) (*listedRun, error) {
 	listed := &listedRun{Run: f, ByHand: f.IsManual()}
 	err := errors.Join(load(&listed.Day)(f.Date()), load(&listed.Plan)(schedule.DecodePlan(f)))
 	switch {
 	case err != nil:
-	case f.State == ledger.RunFailed:
+	case f.State == schedule.RunFailed:
 		listed.State, listed.Class = "failed", "failed"
-	case f.State == ledger.RunBegun:
+	case f.State == schedule.RunBegun:
 		listed.State, listed.Class = "making its batch", "running"
 	case f.Batch == "":
 		listed.State, listed.Class = "nothing to file", "off"
@@ -150,7 +150,7 @@ func (h *scheduleHandler) loadListedRun(ctx context.Context, f ledger.Run) (*lis
 
 // schedulePage is the page of a schedule.
 type schedulePage struct {
-	Schedule ledger.Schedule
+	Schedule schedule.Schedule
 	Options  schedule.Options
 	Next     []season.Run
 	// Broken is the reason why its company list cannot be filed. Empty if it can.
@@ -195,7 +195,7 @@ func errorsOf(file string, r *schedule.CompanyList, err error) *companyListError
 	return t
 }
 
-func (h *scheduleHandler) findSchedule(v *request) (ledger.Schedule, error) {
+func (h *scheduleHandler) findSchedule(v *request) (schedule.Schedule, error) {
 	return schedule.Find(v.ctx(), h.ledger, v.r.PathValue("season"))
 }
 
@@ -203,14 +203,14 @@ const runsOnPage = 10
 
 // showSchedule shows a schedule. refused has the errors of a company list that was just rejected,
 // or is nil.
-func (h *scheduleHandler) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
+func (h *scheduleHandler) showSchedule(v *request, se schedule.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
 	p := &schedulePage{Schedule: se, Refused: refused}
-	var runs []ledger.Run
+	var runs []schedule.Run
 	err := errors.Join(
 		load(&p.Options)(schedule.DecodeOptions(se)),
 		h.loadNext(ctx, p, v.r.URL.Query().Has("plan")),
-		load(&runs)(h.ledger.Schedules().ListRuns(ctx, se.Name)))
+		load(&runs)(schedule.NewRecords(h.ledger).ListRuns(ctx, se.Name)))
 	if err != nil {
 		return err
 	}
@@ -254,22 +254,22 @@ func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked b
 }
 
 // setPaused returns a handler that pauses or resumes a schedule.
-func (h *scheduleHandler) setPaused(paused bool) func(*request, ledger.Schedule) error {
+func (h *scheduleHandler) setPaused(paused bool) func(*request, schedule.Schedule) error {
 	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
-	return func(v *request, se ledger.Schedule) (err error) {
+	return func(v *request, se schedule.Schedule) (err error) {
 		// Pausing or resuming twice would reset the time from which runs count.
 		if se.Paused != paused {
-			err = h.ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
+			err = schedule.NewRecords(h.ledger).SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
 		}
 		return v.done(err, schedulePath(se.Name), "%s", said)
 	}
 }
 
-func (h *scheduleHandler) removeSchedule(v *request, se ledger.Schedule) error {
-	err := h.ledger.Schedules().Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
+func (h *scheduleHandler) removeSchedule(v *request, se schedule.Schedule) error {
+	err := schedule.NewRecords(h.ledger).Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
 	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
@@ -310,7 +310,7 @@ func (h *scheduleHandler) replaceCompanyList(v *request) error {
 // runPreview is a manual run that waits for confirmation.
 type runPreview struct {
 	schedule.Preview
-	Schedule ledger.Schedule
+	Schedule schedule.Schedule
 	// Waits reports whether the batch of the run will wait for approval.
 	Waits bool
 	// Look identifies the shown plan.
@@ -328,7 +328,7 @@ func describeRun(r schedule.Preview) string {
 	return fmt.Sprintf("%s: %d for %s", r.Run.ID, r.Plan.Filings, r.Plan.Total())
 }
 
-func (h *scheduleHandler) previewRun(v *request, se ledger.Schedule) (*runPreview, error) {
+func (h *scheduleHandler) previewRun(v *request, se schedule.Schedule) (*runPreview, error) {
 	p := &runPreview{Schedule: se, Waits: se.Approval}
 	var policy ledger.Policy
 	err := errors.Join(
@@ -354,13 +354,13 @@ func (h *scheduleHandler) previewRun(v *request, se ledger.Schedule) (*runPrevie
 	return p, nil
 }
 
-func (h *scheduleHandler) showRunPreview(v *request, se ledger.Schedule) error {
+func (h *scheduleHandler) showRunPreview(v *request, se schedule.Schedule) error {
 	p, err := h.previewRun(v, se)
 	return v.show(err, "run-schedule.html", "Run "+se.Name+" now", p)
 }
 
 // runSchedule runs a schedule manually if its plan has not changed since it was shown.
-func (h *scheduleHandler) runSchedule(v *request, se ledger.Schedule) error {
+func (h *scheduleHandler) runSchedule(v *request, se schedule.Schedule) error {
 	p, err := h.previewRun(v, se)
 	if err != nil {
 		return err
@@ -379,7 +379,7 @@ func (h *scheduleHandler) runSchedule(v *request, se ledger.Schedule) error {
 	// A run that has started finishes even if the browser disconnects.
 	f, err := h.scheduler.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
 	switch {
-	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
+	case errors.Is(err, schedule.ErrRunning) && f.State != schedule.RunBegun:
 		return v.leadTo(runPath(se.Name, f), "note", "Someone else just ran this schedule.")
 	case errors.Is(err, schedule.ErrRunning):
 		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
@@ -391,7 +391,7 @@ func (h *scheduleHandler) runSchedule(v *request, se ledger.Schedule) error {
 }
 
 // runPath returns the address of the results of a run.
-func runPath(name string, f ledger.Run) string {
+func runPath(name string, f schedule.Run) string {
 	if f.Batch == "" {
 		return schedulePath(name)
 	}

@@ -242,7 +242,7 @@ func (h *scheduleHandler) findMapping(v *request, e schedule.NewSchedule) (map[s
 		// schedule.Add returns the error of the company list.
 		return nil, nil
 	}
-	m, err := h.ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
+	m, err := intake.NewMappings(h.ledger.DB).Find(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -52,9 +51,9 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.must(err)
 }
 
-func (s *testSite) runs(name string) []ledger.Run {
+func (s *testSite) runs(name string) []schedule.Run {
 	s.Helper()
-	all := need(s.Ledger.Schedules().ListRuns(s.Context(), name))(s)
+	all := need(schedule.NewRecords(s.Ledger).ListRuns(s.Context(), name))(s)
 	return all
 }
 
@@ -129,7 +128,7 @@ func TestAddSeason(t *testing.T) {
 			if strings.Contains(body, "<script>alert") {
 				t.Error("a sheet's text is markup")
 			}
-			if all, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(all) != 0 {
+			if all, err := schedule.NewRecords(s.Ledger).List(t.Context()); err != nil || len(all) != 0 {
 				t.Errorf("kept %+v, %v", all, err)
 			}
 		})
@@ -215,7 +214,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	ran := s.runs("de")
 	batches := need(s.Ledger.Batches(t.Context()))(s)
 	acts := s.acts(audit.Query{What: "season-run"})
-	if len(ran) != 1 || ran[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
+	if len(ran) != 1 || ran[0].State != schedule.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
 		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
 	}

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
-	"github.com/bulkfiling/bulkfiling/internal/outbox"
-
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // settingsHandler handles the settings of the firm, the page of the workers, and the setup of the
@@ -61,12 +61,12 @@ type settingsPage struct {
 	// Address is the address for events from the filing service.
 	Address   string
 	Policy    ledger.Policy
-	Endpoints []ledger.Endpoint
+	Endpoints []webhook.Endpoint
 	LastEvent time.Time
 	Backups   backupFacts
 	// Secret is the reason why the signing secrets cannot be read. Empty if they can.
 	Secret   string
-	Mappings []ledger.Mapping
+	Mappings []intake.Mapping
 	Fees     []*pricing.FeeLine
 	FeesErr  string
 	Accounts []account.Account
@@ -100,11 +100,11 @@ func (h *settingsHandler) settings(v *request) error {
 	var zone *time.Location
 	err := errors.Join(
 		load(&p.Policy)(h.ledger.Approvals().Policy(ctx)),
-		load(&p.Endpoints)(h.ledger.Endpoints().List(ctx)),
+		load(&p.Endpoints)(webhook.NewEndpoints(h.ledger.DB).List(ctx)),
 		load(&p.Backups)(loadBackups(h.env, h.ledger.Now())),
 		load(&events)(h.ledger.Events().List(ctx, "", 1)),
 		load(&zone)(schedule.FirmZone(ctx, h.ledger)),
-		load(&p.Mappings)(h.ledger.Uploads().ListMappings(ctx)))
+		load(&p.Mappings)(intake.NewMappings(h.ledger.DB).List(ctx)))
 	if slices.ContainsFunc(auditor, v.may) {
 		err = errors.Join(err,
 			load(&p.Accounts)(h.ledger.Accounts().List(ctx)),
@@ -121,7 +121,7 @@ func (h *settingsHandler) settings(v *request) error {
 	if len(events) > 0 {
 		p.LastEvent = events[0].ReceivedAt
 	}
-	if _, err := h.ledger.Endpoints().Secrets(ctx); err != nil {
+	if _, err := webhook.NewEndpoints(h.ledger.DB).Secrets(ctx); err != nil {
 		p.Secret = err.Error()
 	}
 	fees := pricing.BuiltinFees()
@@ -153,7 +153,7 @@ func (h *settingsHandler) setZone(v *request) error {
 	if _, err := season.LoadZone(zone); err != nil || zone == "" {
 		return badRequest("Choose a time zone from the list.")
 	}
-	err := h.ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
+	err := schedule.NewRecords(h.ledger).SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
 	return v.done(err, "/settings#notices", "The time zone of the firm is %s.", zone)
 }
 
@@ -184,7 +184,7 @@ func (h *settingsHandler) tryNotices(v *request) error {
 
 func (h *settingsHandler) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
-	err := h.ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape)
+	err := intake.NewMappings(h.ledger.DB).Delete(v.withAudit("mapping-drop", shape, ""), shape)
 	return v.done(err, "/settings",
 		"Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/network"
@@ -138,7 +139,7 @@ func New(c Config) *Site {
 		&securityHandler{authenticator: signIns, audit: l.AuditLog(), provider: c.Provider, log: c.Log},
 		&providerHandler{authenticator: signIns, provider: c.Provider, claim: c.Settings.Claim, log: c.Log},
 		&homeHandler{ledger: l, overview: view},
-		&uploadHandler{ledger: l, uploads: l.Uploads(), queue: s.queue},
+		&uploadHandler{ledger: l, uploads: l.Uploads(), mappings: intake.NewMappings(l.DB), queue: s.queue},
 		&gridHandler{uploads: l.Uploads(), queue: s.queue},
 		&scheduleHandler{
 			ledger:    l,

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"

@@ -19,9 +19,9 @@ import (
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -30,9 +30,10 @@ import (
 // uploadHandler handles uploads until they are submitted, and corrections, which are uploads of rows
 // that need attention.
 type uploadHandler struct {
-	ledger  *ledger.Ledger
-	uploads ledger.Uploads
-	queue   *prepareQueue
+	ledger   *ledger.Ledger
+	uploads  ledger.Uploads
+	mappings *intake.Mappings
+	queue    *prepareQueue
 }
 
 func (h *uploadHandler) routes() []route {

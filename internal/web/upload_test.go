@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"

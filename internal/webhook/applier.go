@@ -10,7 +10,7 @@ import (
 
 // Applier applies stored events, including the events that other processes stored.
 type Applier struct {
-	store store
+	store eventStore
 	log   *slog.Logger
 	woken chan struct{}
 }
@@ -26,7 +26,7 @@ const (
 )
 
 // newApplier returns an applier. Run runs it.
-func newApplier(store store, log *slog.Logger) *Applier {
+func newApplier(store eventStore, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
 

@@ -13,20 +13,20 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// store is a ledger under test.
-type store struct {
+// fixture is a ledger under test.
+type fixture struct {
 	*testing.T
 	config ledger.Config
 }
 
 // onBothDatabases runs one suite on SQLite and on PostgreSQL.
-func onBothDatabases(t *testing.T, suite func(*store)) {
+func onBothDatabases(t *testing.T, suite func(*fixture)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		suite(&store{t, ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database}})
+		suite(&fixture{t, ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database}})
 	})
 }
 
-func (s *store) must(err error) {
+func (s *fixture) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -34,7 +34,7 @@ func (s *store) must(err error) {
 }
 
 // open opens the ledger as one more process.
-func (s *store) open() *ledger.Ledger {
+func (s *fixture) open() *ledger.Ledger {
 	s.Helper()
 	l, err := ledger.Open(s.Context(), s.config)
 	s.must(err)
@@ -45,15 +45,15 @@ func (s *store) open() *ledger.Ledger {
 // receive returns what delivers a body, signed with a secret, to a receiver over a
 // ledger.
 func receive(l *ledger.Ledger) func(body, secret string) (status int) {
-	rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+	rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(webhook.NewEndpoints(l.DB), nil)), discard)
 	return func(body, secret string) int { return answer(rc, delivery(body, sign(secret, body))).StatusCode }
 }
 
 // An event that one process stored is applied by another, once, though it comes twice.
 func TestStoredEventIsAppliedByAnyProcess(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *fixture) {
 		l, other := s.open(), s.open()
-		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
+		s.must(webhook.NewEndpoints(l.DB).Set(s.Context(), webhook.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		deliver := receive(l)
 		for range 2 {
 			if got := deliver(event, secret); got != 200 {
@@ -75,18 +75,24 @@ func TestStoredEventIsAppliedByAnyProcess(t *testing.T) {
 // An endpoint's secret is accepted as soon as it is kept by another process, and
 // refused soon after it is dropped.
 func TestEndpointsComeAndGo(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *fixture) {
 		l, other := s.open(), s.open()
 		deliver := receive(l)
 		if got := deliver(event, "whsec_1"); got != 503 {
 			s.Errorf("before: %d", got)
 		}
-		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"))
-		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"))
+		s.must(
+			webhook.NewEndpoints(other.DB).
+				Set(s.Context(), webhook.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"),
+		)
+		s.must(
+			webhook.NewEndpoints(other.DB).
+				Set(s.Context(), webhook.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"),
+		)
 		if one, two := deliver(event, "whsec_1"), deliver(event, "whsec_2"); one != 200 || two != 200 {
 			s.Errorf("kept: %d and %d", one, two)
 		}
-		s.must(other.Endpoints().Delete(s.Context(), "we_1"))
+		s.must(webhook.NewEndpoints(other.DB).Delete(s.Context(), "we_1"))
 		deadline := time.Now().Add(2 * time.Minute)
 		for ; deliver(event, "whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
@@ -102,9 +108,9 @@ func TestEndpointsComeAndGo(t *testing.T) {
 // Whatever the service signs is answered with 200 or 400 and kept: a body that
 // no database would take must not come back for ever.
 func TestSignedIsAlwaysKept(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onBothDatabases(t, func(s *fixture) {
 		l := s.open()
-		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
+		s.must(webhook.NewEndpoints(l.DB).Set(s.Context(), webhook.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		deliver := receive(l)
 		bodies := []string{
 			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,

@@ -2,7 +2,8 @@
 // once, and only then answers it. Any process applies the stored events later. A crash at any point
 // loses nothing, because an event that was not stored got no 2xx and is sent again.
 //
-//	handler, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), env.WebhookSecrets)), log)
+//	secrets := webhook.Secrets(webhook.NewEndpoints(l.DB), env.WebhookSecrets)
+//	handler, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
 //	mux.Handle("POST "+webhook.Path, handler)
 //	go applier.Run(ctx)
 package webhook

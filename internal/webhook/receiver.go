@@ -37,7 +37,7 @@ const (
 //
 // It ignores the content type, because the signature authenticates the body.
 type Receiver struct {
-	store    store
+	store    eventStore
 	verifier *HMAC
 	// stored is called for every new event.
 	stored func()

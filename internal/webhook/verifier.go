@@ -103,9 +103,14 @@ func signed(body, signature []byte, secrets []string) bool {
 	return ok
 }
 
+// secretLister lists the signing secrets of the registered endpoints.
+type secretLister interface {
+	Secrets(ctx context.Context) ([]string, error)
+}
+
 // Secrets returns a function that reads the secrets of the endpoints and the secrets that given
 // returns. given may be nil.
-func Secrets(endpoints Endpoints, given func() ([]string, error)) func(context.Context) ([]string, error) {
+func Secrets(endpoints secretLister, given func() ([]string, error)) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		secrets, err := endpoints.Secrets(ctx)
 		if given == nil {

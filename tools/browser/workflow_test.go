@@ -67,19 +67,14 @@ func (w *workflow) run(steps ...step) {
 // agree with the filing service's own records.
 func TestWholeWorkflow(t *testing.T) {
 	w := newWorkflow(t, 36)
-	w.run(
-		step{"sign in by a link", w.signIn},
-		step{"a preparer and an approver are added", w.addTwo},
+	w.run(step{"sign in by a link", w.signIn}, step{"a preparer and an approver are added", w.addTwo},
 		step{"a sheet is uploaded, and corrected in the table", w.correctInTable},
-		step{"the cost is shown, and it is submitted", w.submit},
-		step{"a second person approves", w.approve},
+		step{"the cost is shown, and it is submitted", w.submit}, step{"a second person approves", w.approve},
 		step{"progress is watched over a connection that drops", w.watch},
 		step{"funds are insufficient, and a deposit is recorded", w.recordMissingDeposit},
 		step{"an uncertain row is resolved", w.resolveOne},
 		step{"the filings are filed, and results are downloaded", w.downloadResults},
-		step{"every page can be read", w.readPages},
-		step{"the filing service's records agree", w.compareRecords},
-	)
+		step{"every page can be read", w.readPages}, step{"the filing service's records agree", w.compareRecords})
 }
 
 // join opens a browser for a person.

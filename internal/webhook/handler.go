@@ -9,8 +9,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// store is the part of the ledger that events need.
-type store interface {
+// eventStore is the part of the ledger that events need.
+type eventStore interface {
 	// Keep stores an event durably and only once by its ID. It reports whether the event was new.
 	Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
 	// KeepUnreadable stores a signed body that is not an event only once by its content.
@@ -20,17 +20,12 @@ type store interface {
 	Apply(ctx context.Context) (done int, err error)
 }
 
-// Endpoints lists the signing secrets of the registered endpoints.
-type Endpoints interface {
-	Secrets(ctx context.Context) ([]string, error)
-}
-
 // Path is the path at which this program receives events by default.
 const Path = "/webhooks/filing"
 
 // Handler returns the receiver that stores deliveries and the applier of stored events, which the
 // caller runs. Several processes may run them on one ledger.
-func Handler(store store, v *HMAC, log *slog.Logger) (*Receiver, *Applier) {
+func Handler(store eventStore, v *HMAC, log *slog.Logger) (*Receiver, *Applier) {
 	a := newApplier(store, log)
 	return &Receiver{
 		store:     store,

@@ -1,4 +1,4 @@
-package ledger
+package schedule
 
 import (
 	"cmp"
@@ -9,17 +9,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-
-	"github.com/bulkfiling/bulkfiling/internal/store"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// CompanyList is a spreadsheet of companies, stored by its content.
-type CompanyList struct {
+// Records stores the schedules, their company lists and their runs. Their reminders follow the firm's time
+// zone.
+type Records struct {
+	db    *store.DB
+	fleet ledger.Fleet
+}
+
+// NewRecords returns the schedules of the database of a ledger.
+func NewRecords(l *ledger.Ledger) *Records { return &Records{l.DB, l.Fleet()} }
+
+// ListFile is a spreadsheet of companies, stored by its content.
+type ListFile struct {
 	Hash string
 	// File is its name as it was given.
 	File      string
@@ -95,21 +106,21 @@ var ErrNoSharedKey = errors.New(
 // AddCompanyList saves a company list and returns its hash. It adds no audit event, because the
 // change of the schedule that uses the list is the audit event. It returns ErrNoSharedKey if only
 // this machine could open the list again.
-func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
-	if !l.IsKeyShared() {
+func (l *Records) AddCompanyList(ctx context.Context, r ListFile) (hash string, err error) {
+	if !l.db.IsKeyShared() {
 		return "", ErrNoSharedKey
 	}
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
-	sealed, err := l.Seal("roster|"+hash, r.Content)
+	sealed, err := l.db.Seal("roster|"+hash, r.Content)
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
-	_, err = l.Exec(audit.Without(ctx),
+	_, err = l.db.Exec(audit.Without(ctx),
 		`INSERT INTO company_lists (hash, file, content, created_by, created_at)
 			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
-		hash, r.File, sealed, r.CreatedBy, store.ToMillis(l.Now()))
+		hash, r.File, sealed, r.CreatedBy, store.ToMillis(l.db.Now()))
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
@@ -117,46 +128,37 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 }
 
 // FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
-func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
-	r, err := store.Find[CompanyList](ctx, l.Read, ErrNotFound, "read the company list "+hash,
+func (l *Records) FindCompanyList(ctx context.Context, hash string) (ListFile, error) {
+	r, err := store.Find[ListFile](ctx, l.db.Read, store.ErrNotFound, "read the company list "+hash,
 		`SELECT hash, file, content, created_by, created_at FROM company_lists WHERE hash = $1`, hash)
 	if err != nil {
-		return CompanyList{}, err
+		return ListFile{}, err
 	}
-	r.Content, err = l.Unseal("roster|"+hash, r.Content)
+	r.Content, err = l.db.Unseal("roster|"+hash, r.Content)
 	return r, store.Wrap("read the company list "+hash, err)
 }
 
 // Add adds a schedule. If a schedule of that name exists, it reports false and changes nothing.
-func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) {
+func (l *Records) Add(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
 	if since.IsZero() {
-		since = l.Now()
+		since = l.db.Now()
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := store.Affected(tx.ExecContext(
-			ctx,
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
+		n, err := store.Affected(tx.ExecContext(ctx,
 			`INSERT INTO schedules (name, company_list, list_changed_at, options, schedule, approval, paused, since,
 					created_by, created_at)
-				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
-			s.Name,
-			s.CompanyList,
-			string(s.Options),
-			s.Timing,
-			store.BoolInt(s.Approval),
-			store.BoolInt(s.Paused),
-			store.ToMillis(since),
-			s.CreatedBy,
-			store.ToMillis(l.Now()),
-		))
+				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`, s.Name, s.CompanyList,
+			string(s.Options), s.Timing, store.BoolInt(s.Approval), store.BoolInt(s.Paused), store.ToMillis(since),
+			s.CreatedBy, store.ToMillis(l.db.Now())))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(audit.Person(ctx), s.CreatedBy),
-			PartSchedule)
+		return ledger.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, cmp.Or(audit.Person(ctx), s.CreatedBy),
+			ledger.PartSchedule)
 	})
 	if err != nil {
 		return false, fmt.Errorf("save the schedule %s: %w", s.Name, err)
@@ -181,45 +183,35 @@ type ListSince struct {
 }
 
 // ListsOf lists the company lists that a schedule has had, the oldest first.
-func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
-	return store.List[ListSince](ctx, l.Read, "list the company lists of the schedule "+name,
+func (l *Records) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
+	return store.List[ListSince](ctx, l.db.Read, "list the company lists of the schedule "+name,
 		`SELECT company_list AS company_list, since FROM schedule_lists WHERE schedule = $1 ORDER BY since`, name)
 }
 
 // Change changes the filings and the timing of a schedule. A paused schedule stays paused. It
 // returns ErrStale if s.Version is outdated, because another person has changed, paused, resumed or
 // removed the schedule since.
-func (l Schedules) Change(ctx context.Context, s Schedule) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		err := store.Changed(ErrStale)(tx.ExecContext(
-			ctx,
-			`UPDATE schedules
+func (l *Records) Change(ctx context.Context, s Schedule) error {
+	err := l.db.Change(ctx, func(tx *sql.Tx) error {
+		err := store.Changed(ledger.ErrStale)(tx.ExecContext(ctx, `UPDATE schedules
 				SET list_changed_at = CASE WHEN company_list = $3 THEN list_changed_at ELSE $8 END,
 					company_list = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
-				WHERE name = $1 AND version = $2`,
-			s.Name,
-			s.Version,
-			s.CompanyList,
-			string(s.Options),
-			s.Timing,
-			store.BoolInt(s.Approval),
-			store.ToMillis(s.Since),
-			store.ToMillis(l.Now()),
-		))
+				WHERE name = $1 AND version = $2`, s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing,
+			store.BoolInt(s.Approval), store.ToMillis(s.Since), store.ToMillis(l.db.Now())))
 		if err != nil {
 			return err
 		}
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), audit.Person(ctx), PartList)
+		return ledger.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, audit.Person(ctx), ledger.PartList)
 	})
 	return store.Wrap("change the schedule "+s.Name, err)
 }
 
 // List lists all schedules by name.
-func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
-	return store.List[Schedule](ctx, l.Read, "list the schedules",
+func (l *Records) List(ctx context.Context) ([]Schedule, error) {
+	return store.List[Schedule](ctx, l.db.Read, "list the schedules",
 		`SELECT s.name, s.company_list AS company_list, r.file, s.options, s.schedule AS timing, s.approval, s.paused,
 				s.since, s.version, s.created_by, s.created_at, s.list_changed_at AS changed
 			FROM schedules s JOIN company_lists r ON r.hash = s.company_list
@@ -229,27 +221,23 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 // SetPaused pauses or resumes a schedule. Filings that were due during the pause are skipped. It
 // ignores concurrent changes, because a pause must always take effect. It returns ErrNotFound if
 // there is no such schedule.
-func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
-	return store.Wrap("change the schedule "+name, store.Changed(ErrNotFound)(l.Exec(
-		ctx,
-		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`,
-		name,
-		store.BoolInt(paused),
-		store.ToMillis(l.Now()),
-	)))
+func (l *Records) SetPaused(ctx context.Context, name string, paused bool) error {
+	return store.Wrap("change the schedule "+name, store.Changed(store.ErrNotFound)(l.db.Exec(ctx,
+		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name,
+		store.BoolInt(paused), store.ToMillis(l.db.Now()))))
 }
 
 // Remove deletes a schedule. The company lists, its runs and their batches stay. It returns
 // ErrNotFound if there is no such schedule.
-func (l Schedules) Remove(ctx context.Context, name string) error {
+func (l *Records) Remove(ctx context.Context, name string) error {
 	return store.Wrap("change the schedule "+name,
-		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
+		store.Changed(store.ErrNotFound)(l.db.Exec(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. Only one process can claim a run. If that process dies
 // before the run has ended, another one can claim it again.
-func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+func (l *Records) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
+	err = l.db.Change(ctx, func(tx *sql.Tx) error {
 		was, err := store.Find[struct {
 			Owner string
 			State RunState
@@ -259,28 +247,21 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			return err
 		case was.State == "":
 			claimed = true
-			_, err := tx.ExecContext(
-				ctx, `INSERT INTO schedule_runs (id, schedule, due, company_list, missed, owner, began_at, state)
-					VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
-				f.ID, f.Schedule, store.ToMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, store.ToMillis(l.Now()),
-				string(RunBegun))
+			_, err := tx.ExecContext(ctx,
+				`INSERT INTO schedule_runs (id, schedule, due, company_list, missed, owner, began_at, state)
+					VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`, f.ID, f.Schedule, store.ToMillis(f.Due), f.CompanyList,
+				f.Missed, l.fleet.ID(), store.ToMillis(l.db.Now()), string(RunBegun))
 			return err
-		case was.State != RunBegun || was.Owner == l.owner.ID:
+		case was.State != RunBegun || was.Owner == l.fleet.ID():
 			return nil
 		}
-		owners, err := l.owners(ctx, tx)
-		if err != nil {
+		if alive, err := l.fleet.IsAlive(ctx, tx, was.Owner); err != nil || alive {
 			return err
-		}
-		for _, o := range owners {
-			if o.ID == was.Owner && o.Alive {
-				return nil
-			}
 		}
 		claimed = true
 		_, err = tx.ExecContext(ctx, `UPDATE schedule_runs SET owner = $2, began_at = $3 WHERE id = $1`, f.ID,
-			l.owner.ID,
-			store.ToMillis(l.Now()))
+			l.fleet.ID(),
+			store.ToMillis(l.db.Now()))
 		return err
 	})
 	if err != nil {
@@ -290,101 +271,75 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 }
 
 // EndRun records the result of a run of this process.
-func (l Schedules) EndRun(ctx context.Context, f Run) error {
-	_, err := l.Exec(
+func (l *Records) EndRun(ctx context.Context, f Run) error {
+	_, err := l.db.Exec(
 		ctx, `UPDATE schedule_runs
 			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, company_list = $8
 			WHERE id = $1 AND owner = $7`,
-		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, store.ToMillis(l.Now()), l.owner.ID, f.CompanyList)
+		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, store.ToMillis(l.db.Now()), l.fleet.ID(), f.CompanyList)
 	return store.Wrap("end the run "+f.ID, err)
 }
 
 // ListRuns lists the runs of a schedule, or of all schedules if season is empty, the newest first.
-func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
+func (l *Records) ListRuns(ctx context.Context, season string) ([]Run, error) {
 	return l.selectRuns(ctx,
 		`, plan, note FROM schedule_runs WHERE $1 = '' OR schedule = $1 ORDER BY due DESC, id`, season)
 }
 
 // ListRunsInBrief lists all runs without their plans and notes, for callers that check every few
 // seconds for due runs.
-func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
+func (l *Records) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 	return l.selectRuns(ctx, ` FROM schedule_runs ORDER BY due DESC, id`)
 }
 
-func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
-	return store.List[Run](ctx, l.Read, "list runs",
+func (l *Records) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
+	return store.List[Run](ctx, l.db.Read, "list runs",
 		`SELECT id, schedule, due, company_list, missed, began_at, ended_at, state, batch`+rest,
 		args...)
 }
 
-// PriorPurchase is a purchase that prevents a row from buying the same.
-type PriorPurchase struct {
-	Batch string
-	// Root is the root of the batch. See Batch.Root.
-	Root string
-	// Number is the number of the row with the purchase, in its sheet.
-	Number int
-	// Bought is false while that row's request is in flight.
-	Bought bool
-	// Covers reports whether it is a different purchase with a subscription that covers this one.
-	Covers bool
-
-	Row int64
-	// Canceled reports whether its filing was canceled.
-	Canceled bool
-	// Order is the order that opened the subscription.
-	Order string
-	// Status is the service's term for the subscription's status.
-	Status string
+// FirmZone returns the firm's time zone, or an empty string if none is chosen.
+func (l *Records) FirmZone(ctx context.Context) (string, error) {
+	var zone string
+	err := l.db.Read.QueryRowContext(ctx, `SELECT zone FROM firm_zone WHERE id = 1`).Scan(&zone)
+	return zone, store.Wrap("read the firm's time zone", err)
 }
 
-// FindPriorPurchases returns the purchases that already have the claims of a new batch, as Begin
-// will find them. It decides nothing.
-func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[filing.Key]PriorPurchase, error) {
-	var keys []filing.Key
-	for _, c := range claims {
-		keys = append(keys, c.Key)
+// SetFirmZone sets the firm's time zone, a name of the IANA database.
+func (l *Records) SetFirmZone(ctx context.Context, zone string) error {
+	if _, err := time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
+		return fmt.Errorf("%q is not a time zone such as America/New_York", zone)
 	}
-	held := make(map[filing.Key]PriorPurchase)
-	if len(keys) > 0 {
-		in, args := store.Among(l.Dialect, keys)
-		found, err := store.List[struct {
-			PriorPurchase
-			Key filing.Key
-		}](ctx, l.Read, "find purchases", `SELECT p.key, o.id AS "row", o.batch, b.root, o.number, p.bought,
-				CASE WHEN `+isCanceled("p")+` THEN 1 ELSE 0 END AS canceled
-			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
-			WHERE p.key `+in+` ORDER BY p.bought, canceled DESC, p.twin DESC`, args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range found {
-			held[f.Key] = f.PriorPurchase
-		}
-	}
-	subscribed, err := l.subscriptionsOf(ctx, claims)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range claims {
-		if _, same := held[c.Key]; same {
-			continue
-		}
-		for _, s := range subscribed[c.Cover] {
-			if s.Year < c.Year && s.Lapsed == "" {
-				held[c.Key] = PriorPurchase{
-					Batch:  s.Batch,
-					Root:   s.Root,
-					Number: s.Number,
-					Row:    s.Row,
-					Bought: true,
-					Covers: true,
-					Order:  s.Order,
-					Status: s.Status,
-				}
-				break
-			}
-		}
-	}
-	return held, nil
+	return store.Wrap("set the firm's time zone", l.db.Change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE firm_zone SET zone = $1, changed_by = $2, changed_at = $3 WHERE id = 1`,
+			zone, audit.Person(ctx), store.ToMillis(l.db.Now()))
+		return err
+	}))
 }
+
+// manualMark separates the day from the company list in the ID of a run that a person started.
+const manualMark = "+"
+
+// RunID returns the ID of a schedule's run on a day. The ID is the same on every machine and at
+// every attempt, regardless of their time zones. The schedule runs once because the ledger claims
+// an ID once.
+func RunID(schedule string, day season.Date) string { return schedule + "@" + day.String() }
+
+// ManualRunID returns the ID of a run that a person starts. Runs with the same company list on the
+// same day have the same ID.
+func ManualRunID(schedule string, day season.Date, companyList string) string {
+	return RunID(schedule, day) + manualMark + companyList[:min(8, len(companyList))]
+}
+
+// Date returns the day of the run in the schedule's time zone. It parses the stored ID, because no
+// column has the day. Only Date and IsManual parse an ID.
+func (r *Run) Date() (season.Date, error) {
+	_, text, _ := strings.Cut(r.ID, "@")
+	text, _, _ = strings.Cut(text, manualMark)
+	d, err := season.ParseDate(text)
+	return d, store.Wrap("read the day of the run "+r.ID, err)
+}
+
+// IsManual reports whether a person started the run. Manual runs do not count as scheduled runs.
+// Like Date, it parses the stored ID.
+func (r *Run) IsManual() bool { return strings.Contains(r.ID, manualMark) }

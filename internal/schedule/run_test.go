@@ -1,10 +1,10 @@
-package ledger_test
+package schedule_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
@@ -15,17 +15,17 @@ func TestRunID(t *testing.T) {
 		got, want string
 		manual    bool
 	}{
-		{ledger.RunID("delaware", day), "delaware@2027-01-15", false},
-		{ledger.ManualRunID("delaware", day, "0123456789abcdef"), "delaware@2027-01-15+01234567", true},
-		{ledger.ManualRunID("de", day, "0123"), "de@2027-01-15+0123", true},
+		{schedule.RunID("delaware", day), "delaware@2027-01-15", false},
+		{schedule.ManualRunID("delaware", day, "0123456789abcdef"), "delaware@2027-01-15+01234567", true},
+		{schedule.ManualRunID("de", day, "0123"), "de@2027-01-15+0123", true},
 	} {
-		run := ledger.Run{ID: c.got}
+		run := schedule.Run{ID: c.got}
 		on, err := run.Date()
 		if c.got != c.want || on != day || err != nil || run.IsManual() != c.manual {
 			t.Errorf("%s, want %s: %s, %v, manual %v", c.got, c.want, on, err, run.IsManual())
 		}
 	}
-	broken := ledger.Run{ID: "delaware"}
+	broken := schedule.Run{ID: "delaware"}
 	if on, err := broken.Date(); err == nil {
 		t.Errorf("an id without a day has the day %s", on)
 	}

@@ -1,4 +1,4 @@
-package ledger
+package webhook
 
 import (
 	"context"
@@ -8,6 +8,12 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
+
+// Endpoints stores the addresses at which the filing service's events arrive.
+type Endpoints struct{ db *store.DB }
+
+// NewEndpoints returns the endpoints of a database.
+func NewEndpoints(db *store.DB) *Endpoints { return &Endpoints{db} }
 
 // Endpoint is an address at which the filing service's events arrive. Its signing secret is sealed
 // like a Social Security number and never shown again.
@@ -19,16 +25,16 @@ type Endpoint struct {
 }
 
 // Set records an endpoint and seals its secret.
-func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
-	sealed, err := l.SealText("endpoint|"+e.ID, []byte(secret))
+func (l *Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
+	sealed, err := l.db.SealText("endpoint|"+e.ID, []byte(secret))
 	if err != nil {
 		return err
 	}
 	at := e.CreatedAt
 	if at.IsZero() {
-		at = l.Now()
+		at = l.db.Now()
 	}
-	_, err = l.Exec(
+	_, err = l.db.Exec(
 		ctx, `INSERT INTO endpoints (id, url, sealed, created_at)
 			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
 				created_at = excluded.created_at`,
@@ -37,25 +43,25 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 }
 
 // Delete deletes an endpoint, whose secret is no longer accepted. It returns ErrNotFound.
-func (l Endpoints) Delete(ctx context.Context, id string) error {
+func (l *Endpoints) Delete(ctx context.Context, id string) error {
 	return store.Wrap("delete the endpoint "+id,
-		store.Changed(ErrNotFound)(l.Exec(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
+		store.Changed(store.ErrNotFound)(l.db.Exec(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
 }
 
 // List lists the endpoints, the newest first.
-func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
-	return store.List[Endpoint](ctx, l.Read, "read the endpoints",
+func (l *Endpoints) List(ctx context.Context) ([]Endpoint, error) {
+	return store.List[Endpoint](ctx, l.db.Read, "read the endpoints",
 		`SELECT id, url, created_at FROM endpoints ORDER BY created_at DESC, id`)
 }
 
 // Secrets opens the signing secrets of all endpoints, the newest first. If some were sealed under
 // another key, it returns ErrSealed together with the secrets that it could open.
-func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
-	all, err := store.List[struct{ ID, Sealed string }](ctx, l.Read, "read the endpoints",
+func (l *Endpoints) Secrets(ctx context.Context) ([]string, error) {
+	all, err := store.List[struct{ ID, Sealed string }](ctx, l.db.Read, "read the endpoints",
 		`SELECT id, sealed FROM endpoints ORDER BY created_at DESC, id`)
 	var secrets []string
 	for _, e := range all {
-		secret, failed := l.UnsealText("endpoint|"+e.ID, e.Sealed)
+		secret, failed := l.db.UnsealText("endpoint|"+e.ID, e.Sealed)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("the secret of endpoint %s: %w", e.ID, failed))
 			continue
