@@ -167,7 +167,7 @@ func (l *Accounts) ProviderToken(ctx context.Context, secret string) (string, er
 
 // EndSession signs a session out. It does nothing if the session has already ended.
 func (l *Accounts) EndSession(ctx context.Context, secret string) error {
-	_, err := l.db.Exec(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
+	_, err := l.db.ExecChange(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return store.Wrap("end a session", err)
 }
 
@@ -182,14 +182,14 @@ func (l *Accounts) ListSessions(ctx context.Context, account string) ([]Session,
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
 func (l *Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	return store.Wrap("end a session", store.Changed(store.ErrNotFound)(l.db.Exec(ctx,
+	return store.Wrap("end a session", store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx,
 		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 
 // EndOtherSessions ends the sessions of an account except the one with the secret. If the secret is
 // empty, it ends all. It returns the number of sessions that ended.
 func (l *Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
-	n, err := store.Affected(l.db.Exec(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
+	n, err := store.Affected(l.db.ExecChange(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
 		hashed(secret)))
 	return int(n), store.Wrap("end the other sessions", err)
 }

@@ -210,7 +210,8 @@ func Insert(ctx context.Context, x store.Execer, a Event, now time.Time) error {
 // Record records an event that changes nothing, such as a download or a failed sign-in. It returns
 // ErrDone for an ID that was used before.
 func (l *Log) Record(ctx context.Context, a Event) error {
-	err := l.db.Transact(Without(ctx), func(tx *sql.Tx, _ bool) error {
+	a.ID = cmp.Or(a.ID, newID())
+	err := l.db.Transact(Without(ctx), func(tx *sql.Tx) error {
 		return Insert(ctx, tx, a, l.db.Now())
 	})
 	if err == nil {

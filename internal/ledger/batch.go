@@ -75,7 +75,7 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 }
 
 // AddRows appends rows to a batch under import, in the order in which they are to be sent. A task
-// carries many rows if their IDs are close IsServer. The result of a row must be one of the check:
+// carries many rows if their IDs are close together. The result of a row must be one of the check:
 // ready, invalid or skipped.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	b, err := l.Batch(ctx, batch)

@@ -138,7 +138,7 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 // version has migrated the tables.
 func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	var c *control
-	err := db.Transact(ctx, func(tx *sql.Tx, replaced bool) (err error) {
+	err := db.TransactNoticing(ctx, func(tx *sql.Tx, replaced bool) (err error) {
 		known := db.restoreDetector.highest()
 		if c, err = db.readControl(ctx, tx); err != nil {
 			return err

@@ -47,13 +47,18 @@ func (l Fleet) ID() string { return l.owner.ID }
 
 // enlist registers this process in the ledger.
 func (db *database) enlist(ctx context.Context) error {
-	return db.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
+	from := db.Clock.Uptime()
+	err := db.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
 		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
 		db.owner.StartedAt = store.FromMillis(c.now)
 		return db.enroll(ctx, tx)
 	})
+	if err == nil {
+		db.leasedUntil.Store(int64(from + db.lease))
+	}
+	return err
 }
 
 // setClock sets the clock of an SQLite ledger from the machine's clock if no other process is live.
@@ -112,12 +117,16 @@ func (db *database) keepLease() {
 func (db *database) renew(ctx context.Context) error {
 	db.renewing.Lock()
 	defer db.renewing.Unlock()
-	return db.Transact(audit.Without(ctx), func(tx *sql.Tx, _ bool) error { return db.enroll(ctx, tx) })
+	from := db.Clock.Uptime()
+	err := db.Transact(audit.Without(ctx), func(tx *sql.Tx) error { return db.enroll(ctx, tx) })
+	if err == nil {
+		db.leasedUntil.Store(int64(from + db.lease))
+	}
+	return err
 }
 
 // enroll renews the registration of this process for one more lease.
 func (db *database) enroll(ctx context.Context, x store.Execer) error {
-	from := db.Clock.Uptime()
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO processes (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.Clock.SQL()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
@@ -125,11 +134,7 @@ func (db *database) enroll(ctx context.Context, x store.Execer) error {
 				hold = excluded.hold, places = excluded.places`,
 		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, store.ToMillis(db.owner.StartedAt), db.owner.What,
 		db.owner.Hold, store.BoolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
-	if err != nil {
-		return fmt.Errorf("renew the lease of process %s: %w", db.owner.ID, err)
-	}
-	db.leasedUntil.Store(int64(from + db.lease))
-	return nil
+	return store.Wrap("renew the lease of process "+db.owner.ID, err)
 }
 
 // MaySend reports whether this process still has its lease with time to spare. It uses only its

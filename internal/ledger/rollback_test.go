@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/outbox"
 )
 
 // onRestorable runs a suite on a ledger that can be taken back in time.
@@ -543,6 +545,14 @@ func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
 		s.await(one)
 		s.send(one, row)
 		place.Restore()
+		// The other writes of the process notice nothing, so they must not hide the copy either. The
+		// connection of a server broke, so the first of them may fail.
+		_ = two.Fleet().Announce(s.Context(), "worker", true)
+		s.must(two.Fleet().Announce(s.Context(), "worker", true))
+		s.must(two.Notifications().End(s.Context(), outbox.KindKey, ""))
+		if _, err := two.Accounts().Add(s.Context(), "ana", []account.Role{account.Operator}); err != nil {
+			s.Error(err)
+		}
 		begun, err := two.Begin(s.Context(), intent(row))
 		if err != nil { // of the connection that broke
 			begun = s.begin(two, intent(row))

@@ -236,7 +236,7 @@ func EndWithin(ctx context.Context, x store.Execer, kind Kind, batch string) err
 // is reported again.
 func (o *Outbox) End(ctx context.Context, kind Kind, batch string) error {
 	return store.Wrap(fmt.Sprintf("end the notification of %s", kind), o.db.Transact(audit.Without(ctx),
-		func(tx *sql.Tx, _ bool) error { return EndWithin(ctx, tx, kind, batch) }))
+		func(tx *sql.Tx) error { return EndWithin(ctx, tx, kind, batch) }))
 }
 
 // ForgetCured deletes the record of reported exceptions that are resolved, so that they are

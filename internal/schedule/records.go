@@ -222,7 +222,7 @@ func (l *Records) List(ctx context.Context) ([]Schedule, error) {
 // ignores concurrent changes, because a pause must always take effect. It returns ErrNotFound if
 // there is no such schedule.
 func (l *Records) SetPaused(ctx context.Context, name string, paused bool) error {
-	return store.Wrap("change the schedule "+name, store.Changed(store.ErrNotFound)(l.db.Exec(ctx,
+	return store.Wrap("change the schedule "+name, store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx,
 		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name,
 		store.BoolInt(paused), store.ToMillis(l.db.Now()))))
 }
@@ -231,7 +231,7 @@ func (l *Records) SetPaused(ctx context.Context, name string, paused bool) error
 // ErrNotFound if there is no such schedule.
 func (l *Records) Remove(ctx context.Context, name string) error {
 	return store.Wrap("change the schedule "+name,
-		store.Changed(store.ErrNotFound)(l.db.Exec(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
+		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. Only one process can claim a run. If that process dies

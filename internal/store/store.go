@@ -75,9 +75,9 @@ type DB struct {
 	file os.FileInfo
 	// reopening reports whether connections may have another file open.
 	reopening bool
-	// committedTo is the SQLite file of the last change that this process made or found when it
-	// started. The write lock guards it.
-	committedTo os.FileInfo
+	// noticed is the SQLite file of the last change of TransactNoticing, or the file that this process
+	// found when it started. The write lock guards it.
+	noticed os.FileInfo
 }
 
 // Open opens the database, creates or migrates it if needed, and locks a file of the data folder for
@@ -118,7 +118,7 @@ func (db *DB) open(ctx context.Context, databaseURL string) (err error) {
 		return err
 	}
 	if !db.Dialect.IsServer {
-		db.committedTo, err = os.Stat(db.path())
+		db.noticed, err = os.Stat(db.path())
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func (db *DB) Now() time.Time { return db.Clock.now() }
 // Change runs f in one transaction, after all changes that began before. It serves the
 // infrequent changes by people. It returns ErrNewer.
 func (db *DB) Change(ctx context.Context, f func(*sql.Tx) error) error {
-	return db.Transact(ctx, func(tx *sql.Tx, _ bool) error {
+	return db.Transact(ctx, func(tx *sql.Tx) error {
 		var schema int64
 		var by string
 		err := db.QueryRowPrepared(ctx, tx,
@@ -250,15 +250,27 @@ func (db *DB) Change(ctx context.Context, f func(*sql.Tx) error) error {
 	})
 }
 
-// Transact runs f in one transaction. Replaced reports whether another SQLite file took the
-// database's place since this process's last change. Changes of an SQLite file run one after
-// another. In PostgreSQL they do if f locks the control row.
-func (db *DB) Transact(ctx context.Context, f func(tx *sql.Tx, replaced bool) error) (err error) {
+// Transact runs f in one transaction. Changes of an SQLite file run one after another. In PostgreSQL
+// they do if f locks the control row.
+func (db *DB) Transact(ctx context.Context, f func(tx *sql.Tx) error) error {
+	return db.transact(ctx, false, func(tx *sql.Tx, _ bool) error { return f(tx) })
+}
+
+// TransactNoticing is Transact for a change that has to notice that another SQLite file took the
+// database's place. Replaced reports it until one such change has committed.
+func (db *DB) TransactNoticing(ctx context.Context, f func(tx *sql.Tx, replaced bool) error) error {
+	return db.transact(ctx, true, f)
+}
+
+func (db *DB) transact(ctx context.Context, noticing bool, f func(*sql.Tx, bool) error) (err error) {
 	if !db.Dialect.IsServer {
 		// SQLite waits only for its own disk, and watching a context costs it a goroutine per
 		// statement.
 		ctx = context.WithoutCancel(ctx)
 	}
+	end := func(bool) {}
+	// The hook's function runs after the locks are released, because it may be slow.
+	defer func() { end(err == nil) }()
 	if err := db.writeLock.lock(); err != nil {
 		return err
 	}
@@ -276,30 +288,43 @@ func (db *DB) Transact(ctx context.Context, f func(tx *sql.Tx, replaced bool) er
 	}
 	defer tx.Rollback()
 	if db.OnChange != nil {
-		end, failed := db.OnChange(ctx, tx)
-		if failed != nil {
-			return failed
+		ended, err := db.OnChange(ctx, tx)
+		if err != nil {
+			return err
 		}
-		defer func() { end(err == nil) }()
+		end = ended
 	}
-	if err := f(tx, file != nil && !os.SameFile(db.committedTo, file)); err != nil {
+	if err := f(tx, file != nil && !os.SameFile(db.noticed, file)); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%w: %w", ErrCommit, err)
 	}
-	if !db.Dialect.IsServer {
-		if err := db.checkFile(file); err != nil {
-			return err
-		}
-		db.committedTo = file
+	if file == nil {
+		return nil
+	}
+	if err := db.checkFile(file); err != nil {
+		return err
+	}
+	if noticing {
+		db.noticed = file
 	}
 	return nil
 }
 
-// Exec runs one statement as a change.
+// Exec runs one statement in a transaction of its own. It is for records that the program makes, and
+// works on a database of any schema.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
-	err = db.Transact(ctx, func(tx *sql.Tx, _ bool) error {
+	err = db.Transact(ctx, func(tx *sql.Tx) error {
+		done, err = tx.ExecContext(ctx, query, args...)
+		return err
+	})
+	return done, err
+}
+
+// ExecChange runs one statement as Change.
+func (db *DB) ExecChange(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
+	err = db.Change(ctx, func(tx *sql.Tx) error {
 		done, err = tx.ExecContext(ctx, query, args...)
 		return err
 	})

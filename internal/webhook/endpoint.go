@@ -34,7 +34,7 @@ func (l *Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	if at.IsZero() {
 		at = l.db.Now()
 	}
-	_, err = l.db.Exec(
+	_, err = l.db.ExecChange(
 		ctx, `INSERT INTO endpoints (id, url, sealed, created_at)
 			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
 				created_at = excluded.created_at`,
@@ -45,7 +45,7 @@ func (l *Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 // Delete deletes an endpoint, whose secret is no longer accepted. It returns ErrNotFound.
 func (l *Endpoints) Delete(ctx context.Context, id string) error {
 	return store.Wrap("delete the endpoint "+id,
-		store.Changed(store.ErrNotFound)(l.db.Exec(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
+		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
 }
 
 // List lists the endpoints, the newest first.
