@@ -137,7 +137,7 @@ licenses: ## collect the licenses of all modules in .release/licenses (gorelease
 	find internal -name LICENSE -exec cp --parents {} .release/licenses \;
 
 .PHONY: templates
-templates: ## generate templates/ and samples/ from the table of columns
+templates: ## generate templates/ and docs/columns.md from the table of columns
 	$(GO) generate ./internal/importer
 
 .PHONY: check

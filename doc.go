@@ -7,8 +7,9 @@
 //     them costs time.
 //   - Intent before action: the intent to send an order, with its reservation, is committed before
 //     the first byte of the order leaves.
-//   - One business key is one purchase, forever, across rows, files, runs and machines. A unique
-//     index enforces it.
+//   - One business key is one purchase, forever, across rows, files, runs and machines. The commit of
+//     the intent checks it under one lock, and a unique index is the second guard. Only a person who
+//     gives a reason lifts it.
 //   - An order goes out only if the filing service's record of the company is the company that the
 //     row names.
 //   - Money is in exact cents. A cost is known, estimated or unknown. The approved cost is a limit.

@@ -69,7 +69,7 @@ type eventKey struct{}
 
 // IsPending reports whether the context has an audit event that no change has recorded.
 func IsPending(ctx context.Context) bool {
-	a := pendingOf(ctx)
+	a := lockPending(ctx)
 	if a == nil {
 		return false
 	}
@@ -122,9 +122,9 @@ func IsAtTerminal(ctx context.Context) bool {
 	return typed
 }
 
-// pendingOf returns the audit event that the context still has to record, or nil if it has none. The
+// lockPending returns the audit event that the context still has to record, or nil if it has none. The
 // event is locked for the caller until its end.
-func pendingOf(ctx context.Context) *pending {
+func lockPending(ctx context.Context) *pending {
 	a, _ := ctx.Value(eventKey{}).(*pending)
 	if a == nil {
 		return nil
@@ -139,7 +139,7 @@ func pendingOf(ctx context.Context) *pending {
 
 // record is a Hook that records the audit event of the context.
 func (l *Log) record(ctx context.Context, tx *sql.Tx) (end func(committed bool), err error) {
-	p := pendingOf(ctx)
+	p := lockPending(ctx)
 	if p == nil {
 		return func(bool) {}, nil
 	}
@@ -157,7 +157,7 @@ func (l *Log) record(ctx context.Context, tx *sql.Tx) (end func(committed bool),
 
 // RecordIn records the audit event of the context in a transaction of a file that no process has open.
 func RecordIn(ctx context.Context, tx *sql.Tx, now time.Time) error {
-	p := pendingOf(ctx)
+	p := lockPending(ctx)
 	if p == nil {
 		return nil
 	}

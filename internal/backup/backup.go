@@ -31,7 +31,8 @@ var (
 )
 
 // Write copies the ledger to a new file, while others may write to the ledger, and verifies the
-// copy. It returns ErrExists, ErrWrong and the errors of ledger.VerifyCopy.
+// copy. It returns ErrExists if the file exists, ErrWrong if the copy is inconsistent, and the
+// errors of ledger.VerifyCopy.
 func Write(ctx context.Context, l *ledger.Ledger, file string) (ledger.Copy, error) {
 	if _, err := os.Lstat(file); err == nil {
 		return ledger.Copy{}, fmt.Errorf("%s: %w", file, ErrExists)

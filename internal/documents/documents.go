@@ -64,7 +64,8 @@ type Folder struct {
 	unsaved int
 }
 
-// Open opens and locks a folder, and creates it if necessary. It returns ErrBusy.
+// Open opens and locks a folder, and creates it if necessary. It returns ErrBusy if
+// another process has the lock.
 func Open(dir string, c Config) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)

@@ -231,7 +231,7 @@ func allBut(out ...filing.Product) []filing.Product {
 		func(p filing.Product) bool { return slices.Contains(out, p) })
 }
 
-// columns is the table. Source: DESIGN section 8 for the headers, spec section 2 for the fields,
+// columns is the table. Source: docs/columns.md for the headers, spec section 2 for the fields,
 // their kinds and choices, and section 4 for the products that use them.
 var columns = slices.Concat([]column{
 	companyID: {

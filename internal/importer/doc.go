@@ -15,7 +15,7 @@
 // Rows are streamed. A million rows need no more memory than a thousand, except for about a hundred
 // bytes a row to find rows with the same order.
 //
-// This package generates the sheets in templates/ and samples/, and a test compares them.
+// This package generates the workbooks in templates/, and a test compares them.
 package importer
 
 //go:generate go test -run ^(TestGenerated|TestColumnTable)$ . -update

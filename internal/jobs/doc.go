@@ -13,7 +13,8 @@
 //     balance and the fleet halt, and nothing is sent if one of them refuses (duplicate.go). The
 //     order is sent once. Recording the answer is retried until it succeeds (answer.go). Package
 //     filing decides the state of the row.
-//  5. sweeper.go: the sweeper makes in-flight rows of dead processes uncertain.
+//  5. sweeper.go: the sweeper ends the in-flight rows of dead processes. They become uncertain, or
+//     ready if the filing service guards against a repetition.
 //
 // A Hold (hold.go) is the reason why a row is not sent. Commands and the page show its text. The
 // fleet halt of the ledger (funds, key, rate, a restored ledger, a newer version), the client's

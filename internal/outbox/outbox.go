@@ -93,7 +93,7 @@ type Notification struct {
 	// Path is the path of the related page. Empty if there is no such page.
 	Path string
 
-	// Tries counts the attempts to send it.
+	// Attempts counts the attempts to send it.
 	Attempts int
 	// Reported are the targets that have received it.
 	Reported []string
@@ -268,8 +268,12 @@ const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, att
 // false if nothing is due.
 func (o *Outbox) Claim(ctx context.Context, kinds []Kind,
 	lease time.Duration) (n Notification, ok bool, err error) {
+	if len(kinds) == 0 {
+		return Notification{}, false, nil
+	}
 	in, args := store.Among(o.db.Dialect, kinds, store.ToMillis(o.db.Now()))
-	for len(kinds) > 0 {
+	// The loop ends when nothing is due, or when no other process has claimed what was found.
+	for {
 		found, err := store.List[Notification](ctx, o.db.Read, "find a notification to send",
 			`SELECT `+notificationColumns+` FROM notifications WHERE due <> 0 AND due <= $1 AND kind `+in+
 				` ORDER BY due, id LIMIT 1`, args...)
@@ -289,7 +293,6 @@ func (o *Outbox) Claim(ctx context.Context, kinds []Kind,
 			return n, true, nil
 		}
 	}
-	return Notification{}, false, nil
 }
 
 // RecordDelivery records which targets have received a claimed notification. again is the time to

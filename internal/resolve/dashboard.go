@@ -10,8 +10,8 @@ import (
 // ErrNoDashboard is returned for an order whose user or company has no known ID.
 var ErrNoDashboard = errors.New("the ID of the user or the company is not known")
 
-// DashboardIDs returns the IDs of the user and the company whose dashboard shows an
-// order. It returns ErrNoDashboard.
+// DashboardIDs returns the IDs of the user and the company whose dashboard shows an order. It
+// returns ErrNoDashboard if one of them is not known.
 func (s *Service) DashboardIDs(ctx context.Context, o *UncertainOrder) (user, company string, err error) {
 	user, company = o.Row.Request.User.ID, o.Row.CompanyRef()
 	if user == "" {

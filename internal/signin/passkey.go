@@ -122,7 +122,7 @@ func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
 		})))
 }
 
-// FinishEnrollment verifies the browser's answer. It returns ErrPasskey.
+// FinishEnrollment verifies the browser's answer. It returns ErrPasskey if the answer is not valid.
 func (p *Passkeys) FinishEnrollment(o Owner, state, answer string) (Passkey, error) {
 	u, err := userOf(o)
 	if err != nil {

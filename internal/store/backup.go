@@ -34,7 +34,7 @@ func openCopy(path, options string) (*sql.DB, error) {
 }
 
 // CopyTo writes a copy of the ledger to an empty or new file while others write to the
-// ledger. It returns ErrServer.
+// ledger. It returns ErrServer for a PostgreSQL database.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
 	if db.Dialect.IsServer {
 		return ErrServer
@@ -48,7 +48,8 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 	return Wrap("copy the ledger", err)
 }
 
-// OpenCopy opens a file that has a copy of a database, for reading. It returns ErrCopy and ErrNewer.
+// OpenCopy opens a file that has a copy of a database, for reading. It returns ErrCopy if the file is
+// no intact ledger, and ErrNewer if a newer program wrote it.
 func OpenCopy(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -81,7 +82,8 @@ func (db *DB) checkCopy(ctx context.Context) error {
 
 // ReplaceFile changes the copy at path by the function prepare and puts it in the place of the
 // database of a data folder. The former database is kept in a folder. ReplaceFile returns the path of
-// that folder, or an empty path if there was no database. It returns ErrInUse.
+// that folder, or an empty path if there was no database. It returns ErrInUse while a process has the
+// database open.
 func ReplaceFile(ctx context.Context, dir, path string, prepare func(*sql.Tx) error) (kept string, err error) {
 	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
 		return "", fmt.Errorf("create the data folder: %w", err)

@@ -15,9 +15,9 @@ import (
 type Clock struct {
 	// fixed replaces the database's clock in tests. Otherwise it is nil.
 	fixed func() time.Time
-	// wall is this process's own clock.
+	// Wall is this process's own clock.
 	Wall func() time.Time
-	// uptime is the time since the machine started, including sleep.
+	// Uptime is the time since the machine started, including sleep.
 	Uptime func() time.Duration
 	// local reports whether the database is on this machine.
 	local bool
@@ -55,16 +55,14 @@ func (k *Clock) IsUptime() bool { return k.local && k.fixed == nil }
 
 // Restart sets the clock to a time and returns its new base. Both are Unix milliseconds.
 func (k *Clock) Restart(now int64) (base int64) {
-	k.Set(now)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.base = now - k.Uptime().Milliseconds()
 	return k.base
 }
 
 // Set records the database's current time, in Unix milliseconds.
-func (k *Clock) Set(now int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.base = now - k.Uptime().Milliseconds()
-}
+func (k *Clock) Set(now int64) { k.Restart(now) }
 
 // Column returns the expression that a query of the control row selects as the time. The expression
 // is 0 if this process knows the time from the row's other columns.
@@ -76,7 +74,7 @@ func (k *Clock) Column() string {
 }
 
 // At returns the database's time from a control row, in Unix milliseconds. Selected is the value of
-// column, and base is the base of the clock.
+// Column, and base is the base of the clock.
 func (k *Clock) At(selected, base int64) int64 {
 	switch {
 	case k.fixed != nil:

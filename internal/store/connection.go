@@ -23,12 +23,12 @@ import (
 // to an hour. The server would wait for two, with the control row locked for a transaction that
 // never ends.
 const (
-	// silence is how long the server may leave a request unanswered before the connection is given
+	// readTimeout is how long the server may leave a request unanswered before the connection is given
 	// up.
-	silence = 20 * time.Second
-	// unended is how long a process may be idle within a transaction before the server ends it.
-	unended   = 10 * time.Second
-	dialLimit = 10 * time.Second
+	readTimeout = 20 * time.Second
+	// idleTimeout is how long a process may be idle within a transaction before the server ends it.
+	idleTimeout = 10 * time.Second
+	dialLimit   = 10 * time.Second
 )
 
 // durable makes every commit of a connection wait until it is on the disk, and on the disk of a
@@ -62,7 +62,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &impatient{Conn: c, gaveUp: func() { lost.Store(time.Now().UnixNano()) }}, nil
+		return &timeoutConn{Conn: c, gaveUp: func() { lost.Store(time.Now().UnixNano()) }}, nil
 	}
 	old := func(c *pgx.Conn) bool {
 		since, _ := c.PgConn().CustomData()[connected].(int64)
@@ -75,7 +75,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 			// know.
 			_, err := c.Exec(
 				ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `,
-					unended.Milliseconds())+byIndex+`, `+durable)
+					idleTimeout.Milliseconds())+byIndex+`, `+durable)
 			return err
 		}),
 		stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
@@ -89,10 +89,10 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 		}))), nil
 }
 
-// impatient is a connection on which no read waits longer than silence.
-type impatient struct {
+// timeoutConn is a connection on which no read waits longer than readTimeout.
+type timeoutConn struct {
 	net.Conn
-	// gaveUp is called when a read has waited for as long as silence.
+	// gaveUp is called when a read has waited for as long as readTimeout.
 	gaveUp func()
 
 	mu sync.Mutex
@@ -100,19 +100,19 @@ type impatient struct {
 	limit time.Time
 }
 
-func (c *impatient) Read(b []byte) (int, error) {
+func (c *timeoutConn) Read(b []byte) (int, error) {
 	began := time.Now()
-	if err := c.bound(began.Add(silence)); err != nil {
+	if err := c.bound(began.Add(readTimeout)); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && time.Since(began) >= silence {
+	if errors.Is(err, os.ErrDeadlineExceeded) && time.Since(began) >= readTimeout {
 		c.gaveUp()
 	}
 	return n, err
 }
 
-func (c *impatient) bound(until time.Time) error {
+func (c *timeoutConn) bound(until time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.limit.IsZero() && c.limit.Before(until) {
@@ -121,14 +121,14 @@ func (c *impatient) bound(until time.Time) error {
 	return c.Conn.SetReadDeadline(until)
 }
 
-func (c *impatient) SetDeadline(t time.Time) error {
+func (c *timeoutConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limit = t
 	return c.Conn.SetDeadline(t)
 }
 
-func (c *impatient) SetReadDeadline(t time.Time) error {
+func (c *timeoutConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limit = t

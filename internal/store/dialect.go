@@ -20,11 +20,12 @@ type Dialect struct {
 	words []string
 	// like is the LIKE operator that ignores case.
 	Like string
-	// forUpdate locks the control row. It is empty with SQLite, whose writers lock the whole file.
+	// ForUpdate locks the control row. It is empty with SQLite, whose writers lock the whole file.
 	ForUpdate string
 	// server is an expression that identifies the start of the database server and the database.
 	Server string
-	// together reports whether a group of records is sent in one statement.
+	// IsServer reports whether the database is a server. A group of records is then sent in one
+	// statement.
 	IsServer bool
 }
 

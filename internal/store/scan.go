@@ -25,7 +25,7 @@ func List[T any](ctx context.Context, q Lister, what, query string, args ...any)
 	return all, nil
 }
 
-// Stream is list for results that need not be in memory at once.
+// Stream is List for results that need not be in memory at once.
 func Stream[T any](ctx context.Context, q Lister, what, query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		rows, err := q.QueryContext(ctx, query, args...)
@@ -63,12 +63,12 @@ func eachInto[T any](rows *sql.Rows, err error, do func(T) bool) error {
 	return rows.Err()
 }
 
-// Lister is the part of a database or a transaction that list uses.
+// Lister is the part of a database or a transaction that List uses.
 type Lister interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Find reads a query's first row as list does. If there is no row, it returns the error none, or
+// Find reads a query's first row as List does. If there is no row, it returns the error none, or
 // the zero value if none is nil.
 func Find[T any](ctx context.Context, q Lister, none error, what, query string, args ...any) (first T, err error) {
 	all, err := List[T](ctx, q, what, query, args...)

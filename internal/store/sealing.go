@@ -47,7 +47,7 @@ func (k keyring) seal(place string, value []byte) []byte {
 	return append([]byte(k[0].mark), k[0].aead.Seal(nil, nil, value, []byte(place))...)
 }
 
-// open opens a value that seal has sealed for the same place, with any of the keys. It returns
+// open opens a value that Seal has sealed for the same place, with any of the keys. It returns
 // ErrSealed if none fits.
 func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 	for i := range k {
@@ -76,7 +76,7 @@ func (db *DB) Seal(place string, value []byte) ([]byte, error) {
 	return keys.seal(place, value), nil
 }
 
-// Unseal opens a value that seal has sealed for the same place. It returns ErrSealed if no key fits.
+// Unseal opens a value that Seal has sealed for the same place. It returns ErrSealed if no key fits.
 func (db *DB) Unseal(place string, sealed []byte) ([]byte, error) {
 	keys, err := db.sealer()
 	if err != nil {
@@ -91,7 +91,7 @@ func (db *DB) SealText(place string, value []byte) (string, error) {
 	return base64.StdEncoding.EncodeToString(sealed), err
 }
 
-// UnsealText opens a value that sealText has sealed for the same place. It returns ErrSealed if no
+// UnsealText opens a value that SealText has sealed for the same place. It returns ErrSealed if no
 // key fits.
 func (db *DB) UnsealText(place, sealed string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(sealed)
@@ -130,7 +130,7 @@ func (db *DB) SealParts(place string, content io.Reader,
 	}
 }
 
-// UnsealParts opens a content that sealParts has sealed for the same place. The query returns the
+// UnsealParts opens a content that SealParts has sealed for the same place. The query returns the
 // parts in their order. It returns ErrSealed if no key fits.
 func (db *DB) UnsealParts(ctx context.Context, place, query, id string) ([]byte, error) {
 	keys, err := db.sealer()

@@ -233,7 +233,7 @@ func (db *DB) Close() error {
 func (db *DB) Now() time.Time { return db.Clock.now() }
 
 // Change runs f in one transaction, after all changes that began before. It serves the
-// infrequent changes by people. It returns ErrNewer.
+// infrequent changes by people. It returns ErrNewer if a newer program has changed the schema.
 func (db *DB) Change(ctx context.Context, f func(*sql.Tx) error) error {
 	return db.Transact(ctx, func(tx *sql.Tx) error {
 		var schema int64

@@ -22,7 +22,7 @@ type Config struct {
 	Ledger *ledger.Ledger
 	// Service returns the API client, or an error if none is configured. Callers must not close it.
 	Service func() (*filingapi.Client, error)
-	// Ask returns the current prices.
+	// Prices returns the current prices.
 	Prices    pricing.Source
 	Scheduler *schedule.Scheduler
 	// Throttle limits look-ups. Look-ups are unlimited if it is nil.
