@@ -78,16 +78,14 @@ const mailEvery = 2 * time.Minute
 func (l *Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	life time.Duration) (a Account, secret string, err error) {
 	secret, hash := newSecret()
-	var mailed struct {
+	type mailedAccount struct {
 		Account
 		EmailBy []string
 	}
+	var mailed mailedAccount
 	look := func(q store.Querier) (err error) {
 		now := store.ToMillis(l.db.Now())
-		mailed, err = store.Find[struct {
-			Account
-			EmailBy []string
-		}](ctx, q, ErrSignInLink, "find whom to mail a link", `SELECT `+accountColumns+`, a.email_by FROM accounts a
+		mailed, err = store.Find[mailedAccount](ctx, q, ErrSignInLink, "find whom to mail a link", `SELECT `+accountColumns+`, a.email_by FROM accounts a
 			WHERE (a.name = $1 OR a.email = $1) AND a.email <> '' AND a.disabled = 0 AND a.managed_by = ''
 			AND NOT EXISTS (SELECT 1 FROM sign_in_links t
 				WHERE t.account = a.id AND t.made_by = '' AND t.created_at > $2 AND t.ends_at > $3)

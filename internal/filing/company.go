@@ -23,12 +23,6 @@ var entityTypes = map[string]EntityType{
 // ParseEntityType reads an entity type in any common spelling, such as "llc", "L.L.C.",
 // "Corporation" and "Inc.".
 func ParseEntityType(text string) (EntityType, bool) {
-	switch text {
-	case "LLC":
-		return LLC, true
-	case "CORP":
-		return Corp, true
-	}
 	letters := strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
 			return r

@@ -1,7 +1,8 @@
 package filing
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -37,14 +38,7 @@ var statesByName = func() map[string]State {
 }()
 
 // States lists every known state in the order of its code.
-func States() []State {
-	all := make([]State, 0, len(stateNames))
-	for code := range stateNames {
-		all = append(all, code)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
-	return all
-}
+func States() []State { return slices.Sorted(maps.Keys(stateNames)) }
 
 // Name returns the state's name, or the code of an unknown state.
 func (s State) Name() string {

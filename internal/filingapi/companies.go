@@ -16,7 +16,7 @@ func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, 
 	const op = "look up company"
 	id, err := segment(idOrSlug)
 	if err != nil {
-		return filing.Company{}, &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
+		return filing.Company{}, invalid(op, "", err)
 	}
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
 }
@@ -30,13 +30,7 @@ func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change fili
 		err = errors.New("nothing to change")
 	}
 	if err != nil {
-		return filing.Company{}, &Error{
-			Op:      op,
-			ID:      idOrSlug,
-			Message: err.Error(),
-			kind:    ErrRefused,
-			cause:   err,
-		}
+		return filing.Company{}, invalid(op, idOrSlug, err)
 	}
 	change.ID = "" // the path has it
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodPatch, "/companies/"+id, change))

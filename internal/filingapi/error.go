@@ -120,11 +120,16 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 	}
 }
 
+// invalid returns the error of arguments for which no request is sent.
+func invalid(op, id string, err error) error {
+	return &Error{Op: op, ID: id, Message: err.Error(), kind: ErrRefused, cause: err}
+}
+
 // get looks up a resource by its ID and decodes it as decodeInto does.
 func (c *Client) get(ctx context.Context, op, path, id string, v any, whole func() bool) error {
 	escaped, err := segment(id)
 	if err != nil {
-		return &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
+		return invalid(op, "", err)
 	}
 	return c.decodeInto(op, id, c.do(ctx, http.MethodGet, path+escaped, nil), v, whole)
 }

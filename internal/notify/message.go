@@ -28,7 +28,7 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 	if err != nil {
 		return outbox.Notification{}, err
 	}
-	available, err := n.available(ctx)
+	book, err := n.c.Ledger.Balance(ctx)
 	if err != nil {
 		return outbox.Notification{}, err
 	}
@@ -42,33 +42,28 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 		why = "The filing service refused an order because of insufficient funds" + since(reportable.HaltSince) +
 			quote(reportable.HaltNote) + "."
 	}
-	book, err := n.c.Ledger.Balance(ctx)
-	if err != nil {
-		return outbox.Notification{}, err
-	}
 	next := "Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
 	if book.Contradicts(reportable.Halt) {
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
 			"record the difference: importer deposit --adjust --note REASON -- AMOUNT\n" + next
 	}
-	out.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available),
+	out.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available(book)),
 		next)
 	return out, nil
 }
 
 func (n *Notifier) fundsBack(ctx context.Context) (outbox.Notification, error) {
-	available, err := n.available(ctx)
+	book, err := n.c.Ledger.Balance(ctx)
 	return outbox.Notification{
 		Kind: outbox.KindFunds, Ends: true, Subject: "funds are sufficient again",
-		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
+		Body: lines("No rows are waiting for funds.", "Available: "+available(book)+"."),
 	}, err
 }
 
 // available describes the recorded balance, because the filing service reports none.
-func (n *Notifier) available(ctx context.Context) (string, error) {
-	book, err := n.c.Ledger.Balance(ctx)
-	if err != nil || !book.HasDeposit {
-		return "not known, no deposit is recorded", err
+func available(book ledger.Balance) string {
+	if !book.HasDeposit {
+		return "not known, no deposit is recorded"
 	}
 	available := book.Available().Dollars() + " of the recorded balance"
 	switch {
@@ -78,7 +73,7 @@ func (n *Notifier) available(ctx context.Context) (string, error) {
 	case book.Certainty == money.Estimated:
 		available = "about " + available
 	}
-	return available, nil
+	return available
 }
 
 func (n *Notifier) keyRefused(reportable ledger.Reportable) outbox.Notification {

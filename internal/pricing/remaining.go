@@ -173,12 +173,8 @@ func (s *Remaining) Facts(r ledger.Row) Facts {
 // FactsOf returns the facts of the filing service's record of a company. Facts that the record
 // lacks come from the spreadsheet.
 func FactsOf(service, sheet filing.Company) Facts {
-	f := Facts{EntityType: service.EntityType, FormationState: service.FormationState}
-	if f.EntityType == "" {
-		f.EntityType = sheet.EntityType
+	return Facts{
+		EntityType:     cmp.Or(service.EntityType, sheet.EntityType),
+		FormationState: cmp.Or(service.FormationState, sheet.FormationState),
 	}
-	if f.FormationState == "" {
-		f.FormationState = sheet.FormationState
-	}
-	return f
 }

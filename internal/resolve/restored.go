@@ -195,30 +195,34 @@ func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companie
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(lookupsAtOnce)
-	for ref := range users {
-		group.Go(func() error {
-			user, err := client.User(ctx, ref)
-			if err == nil {
-				err = s.Ledger.Companies().RememberUser(ctx, ref, user)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			p.users[ref], p.errs[ref] = user, err
-			return nil
-		})
-	}
-	for ref := range companies {
-		group.Go(func() error {
-			company, err := client.Company(ctx, ref)
-			if err == nil {
-				err = s.Ledger.Companies().Remember(ctx, ref, company)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			p.companies[ref], p.errs[ref] = company, err
-			return nil
-		})
-	}
+	lookUp(&group, &mu, users, p.users, p.errs, func(ref string) (filing.User, error) {
+		user, err := client.User(ctx, ref)
+		if err == nil {
+			err = s.Ledger.Companies().RememberUser(ctx, ref, user)
+		}
+		return user, err
+	})
+	lookUp(&group, &mu, companies, p.companies, p.errs, func(ref string) (filing.Company, error) {
+		company, err := client.Company(ctx, ref)
+		if err == nil {
+			err = s.Ledger.Companies().Remember(ctx, ref, company)
+		}
+		return company, err
+	})
 	group.Wait()
 	return context.Cause(ctx)
+}
+
+// lookUp has a group look up references, and keeps what was found and the errors under mu.
+func lookUp[T any](group *errgroup.Group, mu *sync.Mutex, refs map[string]bool, found map[string]T,
+	errs map[string]error, ask func(ref string) (T, error)) {
+	for ref := range refs {
+		group.Go(func() error {
+			answer, err := ask(ref)
+			mu.Lock()
+			defer mu.Unlock()
+			found[ref], errs[ref] = answer, err
+			return nil
+		})
+	}
 }

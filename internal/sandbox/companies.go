@@ -201,21 +201,23 @@ func (r *records) setAutoAgent(c *company, state string, ordersAgent bool) {
 }
 
 func (r *records) getCompany(c *call) (any, error) {
-	if err := companyKey(c.id); err != nil {
+	rec, err := r.companyInPath(c.id)
+	if err != nil {
 		return nil, err
-	}
-	rec := r.findCompany(c.id)
-	if rec == nil {
-		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
 	return rec.Company, nil
 }
 
-func companyKey(key string) error {
-	if companyID.MatchString(key) || slugShape.MatchString(key) {
-		return nil
+// companyInPath returns the company that a path names.
+func (r *records) companyInPath(key string) (*company, error) {
+	if !companyID.MatchString(key) && !slugShape.MatchString(key) {
+		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a company id nor a slug", key)
 	}
-	return forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a company id nor a slug", key)
+	rec := r.findCompany(key)
+	if rec == nil {
+		return nil, refuse(http.StatusNotFound, "Company not found")
+	}
+	return rec, nil
 }
 
 // createCompany reads the fields that the spec lists.
@@ -241,12 +243,9 @@ func (r *records) createCompany(c *call) (any, error) {
 // Assumption: they are the company's fields that the service does not set itself. The spec does not
 // show the update body.
 func (r *records) patchCompany(c *call) (any, error) {
-	if err := companyKey(c.id); err != nil {
+	rec, err := r.companyInPath(c.id)
+	if err != nil {
 		return nil, err
-	}
-	rec := r.findCompany(c.id)
-	if rec == nil {
-		return nil, refuse(http.StatusNotFound, "Company not found")
 	}
 	next := rec.Company
 	readCompany(c.body, &next, "legalName", "tradeName", "ein", "entityType", "structureType", "taxElection",

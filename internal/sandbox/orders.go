@@ -21,7 +21,8 @@ type formationPart struct {
 	officers     []officer
 	alternatives []string
 	expedited    bool
-	supplied     *suppliedAgent
+	// agentState is the state of the supplied agent. It is empty if none is supplied.
+	agentState string
 }
 
 type einPart struct {
@@ -32,14 +33,9 @@ type einPart struct {
 
 type agentPart struct{ change bool }
 
-type reportPart struct {
-	year     string
-	supplied *suppliedAgent
-}
+type reportPart struct{ year, agentState string }
 
-type foreignPart struct{ supplied *suppliedAgent }
-
-type suppliedAgent struct{ state string }
+type foreignPart struct{ agentState string }
 
 func readOrder(o *object) *orderRequest {
 	req := &orderRequest{}
@@ -69,7 +65,7 @@ func readOrder(o *object) *orderRequest {
 		r.rule = "4.9"
 		req.report = &reportPart{year: r.text("filingYear")}
 		r.matches("filingYear", req.report.year, year, "a year of four digits")
-		req.report.supplied = readSupplied(r)
+		req.report.agentState = readSupplied(r)
 		r.done()
 	}
 	if o.has("foreignQualification") {
@@ -95,7 +91,7 @@ func readForeign(o *object) *foreignPart {
 	if !f.has("registeredAgent") {
 		f.fail("registeredAgent", "is required; without one, foreignQualification is true")
 	}
-	part := &foreignPart{supplied: readSupplied(f)}
+	part := &foreignPart{readSupplied(f)}
 	f.done()
 	return part
 }
@@ -104,7 +100,7 @@ func readFormation(o *object) *formationPart {
 	part := &formationPart{}
 	part.expedited, _ = o.maybeFlag("expedited")
 	part.alternatives, _ = o.texts("alternativeNames")
-	part.supplied = readSupplied(o)
+	part.agentState = readSupplied(o)
 	if c := o.child("company", true); c != nil {
 		for _, name := range []string{"ein", "tradeName", "formationDate", "formationState"} {
 			if c.has(name) {
@@ -132,21 +128,21 @@ func readFormation(o *object) *formationPart {
 	return part
 }
 
-// readSupplied reads the optional registeredAgent of a product.
+// readSupplied reads the optional registeredAgent of a product and returns its state.
 // Source: spec section 2, supplied registered agent.
-func readSupplied(o *object) *suppliedAgent {
+func readSupplied(o *object) (state string) {
 	a := o.child("registeredAgent", false)
 	if a == nil {
-		return nil
+		return ""
 	}
 	readParty(a)
 	for _, name := range []string{"addressStreet", "addressCity", "addressZip"} {
 		a.text(name)
 	}
-	s := &suppliedAgent{state: a.text("addressState")}
-	a.isState("addressState", s.state)
+	state = a.text("addressState")
+	a.isState("addressState", state)
 	a.done()
-	return s
+	return state
 }
 
 var applicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
@@ -347,23 +343,16 @@ func (b *orderBook) recordOrder(req *orderRequest, rec *company, items []Item, t
 		}
 		b.charge(item.Amount())
 	}
-	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
+	if req.suppliesAgent() && rec.Agents[req.state] == "" {
 		rec.Agents[req.state] = OtherAgent
 	}
 	b.orders = append(b.orders, o)
 	return o
 }
 
-func (req *orderRequest) supplied() *suppliedAgent {
-	switch {
-	case req.formation != nil && req.formation.supplied != nil:
-		return req.formation.supplied
-	case req.report != nil && req.report.supplied != nil:
-		return req.report.supplied
-	case req.foreign != nil:
-		return req.foreign.supplied
-	}
-	return nil
+func (req *orderRequest) suppliesAgent() bool {
+	return req.formation != nil && req.formation.agentState != "" ||
+		req.report != nil && req.report.agentState != "" || req.foreign != nil && req.foreign.agentState != ""
 }
 
 // answerOf returns the answer to an order.

@@ -47,15 +47,15 @@ func (c *company) lacksFacts() bool {
 
 // check adds the order rules that an annual report breaks.
 func (r *reportPart) check(req *orderRequest, rec *company, found *problems) {
-	if r.supplied != nil && r.supplied.state != req.state {
+	if r.agentState != "" && r.agentState != req.state {
 		found.add("4.9", "annualReport.registeredAgent.addressState must equal filingState")
 	}
 	if rec.lacksFacts() {
 		found.add("4.9", "An annual report needs the company's entityType and formationState")
 	}
 	onRecord := rec != nil && rec.Agents[req.state] == ActiveService
-	formed := req.formation != nil && req.formation.supplied != nil
-	if r.supplied == nil && req.agent == nil && !onRecord && !formed {
+	formed := req.formation != nil && req.formation.agentState != ""
+	if r.agentState == "" && req.agent == nil && !onRecord && !formed {
 		found.addHidden("4.9", "An annual report needs a registered agent on record in the filing state")
 	}
 }
@@ -68,13 +68,13 @@ func (f *foreignPart) check(req *orderRequest, rec *company, found *problems) {
 	case req.companyID == "":
 		found.add("4.10", "foreignQualification requires companyId")
 	}
-	if f.supplied != nil && f.supplied.state != req.state {
+	if f.agentState != "" && f.agentState != req.state {
 		found.add("4.10", "foreignQualification.registeredAgent.addressState must equal filingState")
 	}
 	if rec.lacksFacts() {
 		found.add("4.10", "A foreign qualification needs the company's entityType and formationState")
 	}
-	if rec != nil && f.supplied == nil && req.agent == nil && rec.Agents[req.state] == "" {
+	if rec != nil && f.agentState == "" && req.agent == nil && rec.Agents[req.state] == "" {
 		found.addHidden("4.10", "A foreign qualification needs a registered agent in the qualifying state")
 	}
 }
@@ -93,12 +93,12 @@ func (f *formationPart) check(req *orderRequest, found *problems) {
 		found.add("4.2", "formation.company.structureType is for an LLC")
 	}
 	switch {
-	case f.supplied == nil && req.agent == nil:
+	case f.agentState == "" && req.agent == nil:
 		found.add("4.4", "A formation needs a registered agent: order registeredAgent or supply "+
 			"formation.registeredAgent")
-	case f.supplied != nil && req.agent != nil:
+	case f.agentState != "" && req.agent != nil:
 		found.add("4.4", "A formation takes either registeredAgent or formation.registeredAgent, not both")
-	case f.supplied != nil && f.supplied.state != req.state:
+	case f.agentState != "" && f.agentState != req.state:
 		found.add("4.4", "formation.registeredAgent.addressState must equal filingState")
 	}
 	if len(f.alternatives) > 10 {

@@ -32,8 +32,8 @@ func Handler(store eventStore, v *HMAC, log *slog.Logger) (*Receiver, *Applier) 
 		verifier:  v,
 		stored:    a.Wake,
 		log:       log,
-		refused:   &rate.Sometimes{Interval: silence},
-		unchecked: &rate.Sometimes{Interval: silence},
-		unstored:  &rate.Sometimes{Interval: silence},
+		refused:   &rate.Sometimes{Interval: warnInterval},
+		unchecked: &rate.Sometimes{Interval: warnInterval},
+		unstored:  &rate.Sometimes{Interval: warnInterval},
 	}, a
 }

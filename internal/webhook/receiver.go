@@ -134,9 +134,9 @@ func again(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// silence is the minimum time between two warnings of a kind. Otherwise strangers could fill the
+// warnInterval is the minimum time between two warnings of a kind. Otherwise strangers could fill the
 // log with them.
-const silence = 10 * time.Second
+const warnInterval = 10 * time.Second
 
 // warn logs the reason why a delivery is not stored, limited in frequency.
 func (rc *Receiver) warn(often *rate.Sometimes, message string, err error, r *http.Request) {
