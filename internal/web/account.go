@@ -183,7 +183,7 @@ type auditPage struct {
 	By, What, Of string
 	// Events are the choices of the filter.
 	Events []auditEvent
-	Older  string
+	Pager  pager
 }
 
 const actsOnPage = 100
@@ -192,22 +192,15 @@ func (h *accountHandler) audit(v *request) error {
 	ask := v.r.URL.Query()
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
-	var err error
-	p.Acts, err = h.log.List(v.ctx(), audit.Query{
+	acts, err := h.log.List(v.ctx(), audit.Query{
 		By:     p.By,
 		What:   p.What,
 		Of:     p.Of,
 		Before: before,
-		Limit:  actsOnPage,
+		Limit:  actsOnPage + 1,
 	})
-	if err != nil {
-		return err
-	}
-	if n := len(p.Acts); n == actsOnPage {
-		ask.Set("before", strconv.FormatInt(p.Acts[n-1].Seq, 10))
-		p.Older = "/audit?" + ask.Encode()
-	}
-	return v.show(nil, "audit.html", "Audit log", p)
+	p.Pager, p.Acts = keyset(v, "before", acts, actsOnPage, func(a audit.Event) any { return a.Seq }, "")
+	return v.show(err, "audit.html", "Audit log", p)
 }
 
 // auditEvent is a kind of entry in the audit log. The ledger stores its code.

@@ -64,11 +64,11 @@ func (o *overview) facts(ctx context.Context) (actionFacts, error) {
 func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 	var all []ledger.Batch
 	err = errors.Join(
-		load(&f.at)(o.ledger.ListAttention(ctx)),
-		load(&all)(o.ledger.Batches(ctx)),
-		load(&f.backups)(loadBackups(o.settings, o.ledger.Now())),
+		load(&f.at)(o.Ledger.ListAttention(ctx)),
+		load(&all)(o.Ledger.Batches(ctx)),
+		load(&f.backups)(loadBackups(o.Settings, o.Ledger.Now())),
 		load(&f.fleet)(o.loadFleet(ctx)),
-		load(&f.faults)(o.scheduler.Problems(ctx)))
+		load(&f.faults)(o.Scheduler.Problems(ctx)))
 	for _, b := range all {
 		_, waits := f.at[b.ID]
 		if b.Open && (waits || b.Approval.State == ledger.ApprovalNeeded && !b.Canceled) {
@@ -77,7 +77,7 @@ func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 		}
 	}
 	if err == nil && (f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends()) {
-		f.rows, f.queued, err = o.ledger.Backlog(ctx)
+		f.rows, f.queued, err = o.Ledger.Backlog(ctx)
 	}
 	return f, err
 }
@@ -199,7 +199,7 @@ func (o *overview) addApprovals(l *actionList, f *actionFacts) error {
 		if b.Canceled || !wanted && dearer == 0 {
 			continue
 		}
-		barred, err := o.ledger.Approvals().Barred(l.v.ctx(), b.ID, l.v.who())
+		barred, err := o.Ledger.Approvals().Barred(l.v.ctx(), b.ID, l.v.who())
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (o *overview) addSentBack(l *actionList) error {
 	if !l.v.may(account.Preparer) {
 		return nil
 	}
-	back, err := o.ledger.Approvals().ListSentBack(l.v.ctx())
+	back, err := o.Ledger.Approvals().ListSentBack(l.v.ctx())
 	for _, b := range back {
 		l.add(preparer, action{
 			Class:  "warn",

@@ -19,9 +19,8 @@ import (
 
 // approvalHandler handles the approval of batches and of higher costs.
 type approvalHandler struct {
-	ledger    *ledger.Ledger
+	*Config
 	approvals ledger.Approvals
-	prices    pricing.Source
 	queue     *prepareQueue
 }
 
@@ -93,11 +92,11 @@ func checkWarnings(v *request, l *ledger.Ledger, b ledger.Batch) error {
 // recorded even if the approval fails.
 func (h *approvalHandler) approve(v *request, b ledger.Batch) error {
 	if b.Approval.State == ledger.ApprovalNeeded {
-		if err := checkWarnings(v, h.ledger, b); err != nil {
+		if err := checkWarnings(v, h.Ledger, b); err != nil {
 			return err
 		}
 	}
-	p, err := pricing.Propose(v.ctx(), h.ledger, h.prices, b.ID)
+	p, err := pricing.Propose(v.ctx(), h.Ledger, h.Prices, b.ID)
 	if err == nil {
 		err = p.Matches(v.form("plan"))
 	}
@@ -105,7 +104,7 @@ func (h *approvalHandler) approve(v *request, b ledger.Batch) error {
 		return err
 	}
 	note := fmt.Sprintf("%s, %s, plan %s", count(p.Figures.Orders, "order"), p.Total, p.Hash)
-	err = p.Approve(v.withAudit("approve", b.ID, note), h.ledger, v.who())
+	err = p.Approve(v.withAudit("approve", b.ID, note), h.Ledger, v.who())
 	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.",
 		count(p.Figures.Orders, "order"), p.Total)
 }
@@ -254,7 +253,7 @@ func (h *approvalHandler) draftApproval(v *request, u ledger.Upload) error {
 		// The upload is still being read, or is unreadable.
 		return v.redirect("/sheets/" + u.ID)
 	}
-	b, err := h.ledger.Batch(ctx, u.Batch)
+	b, err := h.Ledger.Batch(ctx, u.Batch)
 	if err != nil {
 		return err
 	}
@@ -290,13 +289,13 @@ func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 	var firms []ledger.Organization
 	var f ledger.Figures
 	err := errors.Join(
-		load(&firms)(h.ledger.Organizations().List(ctx)),
-		load(&f)(h.ledger.Figures(ctx, batch)),
-		load(&p.Balance)(h.ledger.Balance(ctx)),
-		load(&p.Funds)(pricing.LoadFunds(ctx, h.ledger, p.Batch)),
-		load(&p.Warnings)(intake.ListWarnings(ctx, h.ledger, p.Batch, printedWarnings)),
+		load(&firms)(h.Ledger.Organizations().List(ctx)),
+		load(&f)(h.Ledger.Figures(ctx, batch)),
+		load(&p.Balance)(h.Ledger.Balance(ctx)),
+		load(&p.Funds)(pricing.LoadFunds(ctx, h.Ledger, p.Batch)),
+		load(&p.Warnings)(intake.ListWarnings(ctx, h.Ledger, p.Batch, printedWarnings)),
 		load(&p.Asks)(h.approvals.NeedsSecond(ctx, batch)),
-		load(&p.Schedule)(schedule.LoadPlanOfBatch(ctx, h.ledger, batch)))
+		load(&p.Schedule)(schedule.LoadPlanOfBatch(ctx, h.Ledger, batch)))
 	for _, firm := range firms {
 		p.Firms = append(p.Firms, firm.Label())
 	}
@@ -315,7 +314,7 @@ func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
 	if !b.Open && !b.Canceled {
-		at, err := sheetOf(ctx, h.ledger.Uploads(), b.ID)
+		at, err := sheetOf(ctx, h.Ledger.Uploads(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -323,7 +322,7 @@ func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 			return v.redirect("/sheets/" + at + "/approve")
 		}
 	}
-	f, err := h.ledger.Figures(ctx, b.ID)
+	f, err := h.Ledger.Figures(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -336,7 +335,7 @@ func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
 		Charged: f.Spent,
 	}
-	p.Quote, _, err = pricing.LoadBatchQuote(ctx, h.ledger, b.ID)
+	p.Quote, _, err = pricing.LoadBatchQuote(ctx, h.Ledger, b.ID)
 	if err = errors.Join(err, load(&p.History)(h.approvals.History(ctx, b.ID))); err != nil {
 		return err
 	}

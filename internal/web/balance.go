@@ -22,8 +22,7 @@ import (
 
 // balanceHandler handles the recorded balance and its entries.
 type balanceHandler struct {
-	ledger    *ledger.Ledger
-	scheduler *schedule.Scheduler
+	*Config
 	// found is keyed by the ledger's version and the filter.
 	found *cache.Cache[string, foundEntries]
 }
@@ -58,10 +57,9 @@ type balancePage struct {
 	// Lines are sorted from newest to oldest.
 	Lines []report.EntryLine
 	// Sums are the sums of all entries that match the filter.
-	Sums   ledger.LineSums
-	Newest string
-	Older  string
-	CSV    string
+	Sums  ledger.LineSums
+	Pager pager
+	CSV   string
 }
 
 // Left returns the balance that remains after the queued rows.
@@ -72,18 +70,18 @@ func (h *balanceHandler) balance(v *request) error {
 	p := new(balancePage)
 	var halt ledger.Halted
 	err := errors.Join(
-		load(&p.Balance)(h.ledger.Balance(ctx)),
-		load(&halt)(h.ledger.Fleet().Halt(ctx)),
+		load(&p.Balance)(h.Ledger.Balance(ctx)),
+		load(&halt)(h.Ledger.Fleet().Halt(ctx)),
 		h.loadLines(v, p))
 	if err == nil {
-		p.Rows, p.Queued, err = h.ledger.Backlog(ctx)
+		p.Rows, p.Queued, err = h.Ledger.Backlog(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if halt.Reason == filing.HaltFunds {
 		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Balance)
-		p.Asking = !halt.Until.After(h.ledger.Now())
+		p.Asking = !halt.Until.After(h.Ledger.Now())
 	}
 	if p.Balance.HasDeposit {
 		p.Short = p.Balance.Missing(p.Queued.Amount)
@@ -131,9 +129,9 @@ func (h *balanceHandler) recordEntry(v *request) error {
 	if err != nil {
 		return err
 	}
-	enter, act := h.ledger.RecordDeposit, "deposit"
+	enter, act := h.Ledger.RecordDeposit, "deposit"
 	if kind == ledger.Adjustment {
-		enter, act = h.ledger.Adjust, "adjust"
+		enter, act = h.Ledger.Adjust, "adjust"
 	}
 	said := amount.Dollars()
 	if note != "" {
@@ -143,10 +141,10 @@ func (h *balanceHandler) recordEntry(v *request) error {
 	return v.done(err, "/balance", "Recorded the %s of %s.", kind, amount.Dollars())
 }
 
-// askForFunds sends one row now, to find out whether the funds are sufficient again.
+// askForFunds tries the next row now, to find out whether the funds are sufficient again.
 func (h *balanceHandler) askForFunds(v *request) error {
-	err := h.ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
-	return v.done(err, "/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
+	err := h.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
+	return v.done(err, "/balance", "The next row is tried now. If the filing service accepts it, the other rows follow.")
 }
 
 // balanceFilter is the filter of the entries.
@@ -185,7 +183,7 @@ func (f *balanceFilter) Filters() bool {
 
 // balanceFilter reads the filter from the address.
 func (h *balanceHandler) balanceFilter(v *request) (*balanceFilter, error) {
-	zone, err := schedule.FirmZone(v.ctx(), h.ledger)
+	zone, err := schedule.FirmZone(v.ctx(), h.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -227,12 +225,6 @@ func dayIn(day string, zone *time.Location, later int) (time.Time, error) {
 	return time.Date(d.Year, d.Month, d.Day+later, 0, 0, 0, 0, zone), nil
 }
 
-// path returns the address of a page with the filter. The newest entries come first if before is
-// empty.
-func (f *balanceFilter) path(page, before string) string {
-	return address(page, "kind", f.Kind, "q", f.Search, "from", f.From, "to", f.To, "before", before)
-}
-
 const linesOnPage = 25
 
 // loadLines loads the page of entries that the address asks for.
@@ -243,26 +235,22 @@ func (h *balanceHandler) loadLines(v *request, p *balancePage) error {
 		return err
 	}
 	p.Filter = f
-	version, err := h.ledger.Fleet().Version(ctx)
+	version, err := h.Ledger.Fleet().Version(ctx)
 	if err != nil {
 		return err
 	}
 	before, _ := strconv.ParseInt(v.query("before"), 10, 64)
-	found, err := h.found.Get(ctx, version+" "+f.path("", strconv.FormatInt(before, 10)),
+	found, err := h.found.Get(ctx, version+" "+v.r.URL.RawQuery,
 		func(ctx context.Context) (foundEntries, error) { return h.findEntries(ctx, f.query, before) })
 	if err != nil {
 		return err
 	}
 	p.Sums = found.sums
-	lines, more := firstOf(found.lines, linesOnPage)
-	if more {
-		p.Older = f.path("/balance", strconv.FormatInt(lines[linesOnPage-1].Last, 10)) + "#entries"
-	}
-	if before > 0 {
-		p.Newest = f.path("/balance", "") + "#entries"
-	}
-	p.CSV = f.path("/balance.csv", "")
-	p.Lines, err = report.DescribeEntries(ctx, h.ledger, lines)
+	var lines []ledger.EntryLine
+	p.Pager, lines = keyset(v, "before", found.lines, linesOnPage,
+		func(l ledger.EntryLine) any { return l.Last }, "#entries")
+	p.CSV = v.with("/balance.csv", "before", "", "seen", "")
+	p.Lines, err = report.DescribeEntries(ctx, h.Ledger, lines)
 	return err
 }
 
@@ -280,8 +268,8 @@ func (h *balanceHandler) findEntries(ctx context.Context, q ledger.LineQuery, be
 	page := q
 	page.Before, page.Limit = before, linesOnPage+1
 	err = errors.Join(
-		load(&found.sums)(h.ledger.Entries().SumLines(ctx, q)),
-		load(&found.lines)(collect(h.ledger.Entries().Lines(ctx, page))))
+		load(&found.sums)(h.Ledger.Entries().SumLines(ctx, q)),
+		load(&found.lines)(collect(h.Ledger.Entries().Lines(ctx, page))))
 	return found, err
 }
 
@@ -302,7 +290,7 @@ func (h *balanceHandler) balanceFile(v *request) error {
 		return err
 	}
 	return v.export("", "balance", "balance.csv", func(path string) error {
-		return report.WriteEntries(v.ctx(), h.ledger, path, f.query, f.zone)
+		return report.WriteEntries(v.ctx(), h.Ledger, path, f.query, f.zone)
 	})
 }
 
@@ -326,7 +314,7 @@ func (h *balanceHandler) forecast(v *request) error {
 		}
 		days = n
 	}
-	f, err := h.scheduler.Forecast(v.ctx(), days)
+	f, err := h.Scheduler.Forecast(v.ctx(), days)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 // batchHandler handles the page of a batch.
 type batchHandler struct {
-	ledger   *ledger.Ledger
+	*Config
 	overview *overview
 	rows     *rowHandler
 }
@@ -72,7 +72,7 @@ type batchPage struct {
 
 func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	if !b.Open {
-		at, err := sheetOf(v.ctx(), h.ledger.Uploads(), b.ID)
+		at, err := sheetOf(v.ctx(), h.Ledger.Uploads(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -93,12 +93,12 @@ func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
 	err = errors.Join(
-		load(&p.Again)(loadCostApproval(v, h.ledger.Approvals(), b.ID, p.Panel.facts.Increase)),
-		load(&p.Corrections)(h.ledger.Corrections(v.ctx(), b.ID)),
+		load(&p.Again)(loadCostApproval(v, h.Ledger.Approvals(), b.ID, p.Panel.facts.Increase)),
+		load(&p.Corrections)(h.Ledger.Corrections(v.ctx(), b.ID)),
 		load(&p.List)(h.rows.list(v, b, c)))
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 		p.Steps, p.Waits = steps(2), true
-		q, _, quoteErr := pricing.LoadBatchQuote(v.ctx(), h.ledger, b.ID)
+		q, _, quoteErr := pricing.LoadBatchQuote(v.ctx(), h.Ledger, b.ID)
 		p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
 		err = errors.Join(err, quoteErr)
 	} else if p.Panel.Done() {
@@ -109,7 +109,7 @@ func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 		last.Current = last.Partial
 	}
 	if b.Corrects != "" {
-		original, findErr := h.ledger.Batch(v.ctx(), b.Corrects)
+		original, findErr := h.Ledger.Batch(v.ctx(), b.Corrects)
 		if findErr == nil {
 			p.Original = &original
 		} else if !errors.Is(findErr, ledger.ErrNotFound) {
@@ -290,24 +290,24 @@ func (h *batchHandler) batchProgress(v *request, b ledger.Batch) error {
 
 // pauseBatch stops sending the rows of a batch.
 func (h *batchHandler) pauseBatch(v *request, b ledger.Batch) error {
-	err := h.ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID)
+	err := h.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is paused. No more rows are sent until someone resumes it. "+
 		"Rows already sent get their result.")
 }
 
 // resumeBatch resumes a paused batch. It also retries if funds were insufficient.
 func (h *batchHandler) resumeBatch(v *request, b ledger.Batch) error {
-	err := h.ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
+	err := h.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "The batch is resumed.")
 }
 
 // cancelBatch cancels the rows that were not sent.
 func (h *batchHandler) cancelBatch(v *request, b ledger.Batch) error {
-	n, err := h.ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
+	n, err := h.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
 	if err != nil {
 		return err
 	}
-	f, err := h.ledger.ResultFigures(v.ctx(), b.ID)
+	f, err := h.Ledger.ResultFigures(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -324,10 +324,10 @@ func (h *batchHandler) dismissRows(v *request, b ledger.Batch) error {
 	if err != nil || n < 1 {
 		return errForm
 	}
-	if err := h.ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
+	if err := h.Ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
 		return err
 	}
-	pending, err := h.ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
+	pending, err := h.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
 	if err != nil {
 		return err
 	}
@@ -341,6 +341,6 @@ func (h *batchHandler) dismissRows(v *request, b ledger.Batch) error {
 
 // retryBatch makes the rejected rows of a batch ready to send again.
 func (h *batchHandler) retryBatch(v *request, b ledger.Batch) error {
-	n, err := h.ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
+	n, err := h.Ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
 	return v.done(err, "/batches/"+b.ID, "Ready to send again: %s.", count(n, "rejected row"))
 }

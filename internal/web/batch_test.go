@@ -64,9 +64,7 @@ func TestBatchPage(t *testing.T) {
 	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"Correct 1 row</button>", "results.xlsx",
 		"<b>3</b> placed")
-	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
-		t.Error("it can be paused, or a name became markup")
-	}
+	v.lacks(body, ">Pause batch<", "<script>alert")
 	v.gives(http.StatusNotFound, "/batches/"+batch[:4])
 	orders := s.orders(batch)
 	s.tell(s.service.Raise(t.Context(), orders[0], 482))
@@ -278,9 +276,7 @@ func TestCorrectOnce(t *testing.T) {
 	v.wants(v.page("/batches/"+batch+"/rows/4"), "This row was corrected.", `href="/batches/`+correction+`/rows/`,
 		`href="?uploaded"`)
 	v.wants(v.page("/batches/"+batch+"/rows/4?uploaded"), "two digits")
-	if _, body := v.get("/batches/" + batch + "/rows/2"); strings.Contains(body, "corrected") {
-		t.Errorf("a row that was placed at once:\n%s", body)
-	}
+	v.lacks(v.page("/batches/"+batch+"/rows/2"), "corrected")
 }
 
 // Rows that no one will correct are dismissed: they need no action any more, keep
@@ -317,9 +313,7 @@ func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
 	v.prepared("/sheets/"+s.uploaded().ID, gridMark)
 	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
 	v.wants(body, "A correction of this batch is still open: what is ready in it is ordered when it is approved.")
-	if strings.Contains(body, "nothing is ordered") {
-		t.Errorf("the page says that nothing is ordered:\n%s", body)
-	}
+	v.lacks(body, "nothing is ordered")
 }
 
 // A row is shown with everything that happened to it, its number masked
@@ -343,17 +337,13 @@ func TestRowPage(t *testing.T) {
 	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt; LLC</bdi>", orders[0], "filed", "Accepted",
 		"filing.status_changed", "document.uploaded", ">Charged<", ">Reserved<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
-	if strings.Contains(body, `rel="prev"`) {
-		t.Error("a row before the first")
-	}
+	v.lacks(body, `rel="prev"`)
 	v.wants(v.page("/batches/"+batch+"/rows/3"), "The filing stopped, exception 482",
 		"a report of an earlier year has a problem",
 		"cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
 	_, body = v.get("/batches/" + batch + "/rows/4")
 	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
-	if strings.Contains(body, "123-45") {
-		t.Error("a Social Security number is shown")
-	}
+	v.lacks(body, "123-45")
 	v.wants(v.page("/batches/"+batch+"/rows/5"), "has two digits", "D5", "not yet", `/rows/4" rel="prev"`)
 	for _, number := range []string{"1", "6", "0", "-1", "x", "99999999999999999999"} {
 		v.gives(http.StatusNotFound, "/batches/"+batch+"/rows/"+number)
@@ -374,13 +364,7 @@ func TestARowTellsWhatBroke(t *testing.T) {
 	plain, _, _ := strings.Cut(body, "<details><summary>Network error")
 	_, results := v.get("/batches/" + batch + "/results.csv")
 	v.wants(results, meaning)
-	for name, text := range map[string]string{"the row's page": plain, "the results": results} {
-		for _, technical := range []string{"read tcp", "reset by peer", "127.0.0.1"} {
-			if strings.Contains(text, technical) {
-				t.Errorf("%q stands on %s\n%s", technical, name, text)
-			}
-		}
-	}
+	v.lacks(plain+results, "read tcp", "reset by peer", "127.0.0.1")
 }
 
 // A row that the filing service refused after a part of it was bought shows what was charged, and

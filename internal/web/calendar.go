@@ -43,16 +43,6 @@ func parseCalendarAsk(v *request) (a calendarAsk, err error) {
 	return a, nil
 }
 
-// path returns the address of a page of the calendar with the filter.
-func (a calendarAsk) path(page string) string {
-	show := ""
-	if a.Rest {
-		show = "rest"
-	}
-	return address(page, "from", a.From.String(), "to", a.To.String(), "season", a.Schedule, "state", string(a.State),
-		"show", show)
-}
-
 // calendarPage is the calendar with a filter.
 type calendarPage struct {
 	Ask calendarAsk
@@ -78,18 +68,18 @@ func (h *scheduleHandler) loadCalendar(v *request) (*calendarPage, error) {
 		return nil, err
 	}
 	p := &calendarPage{Ask: a}
-	if p.Schedules, err = schedule.NewRecords(h.ledger).List(v.ctx()); err != nil {
+	if p.Schedules, err = schedule.NewRecords(h.Ledger).List(v.ctx()); err != nil {
 		return nil, err
 	}
 	chosen := p.Schedules
 	if a.Schedule != "" {
-		one, err := schedule.Find(v.ctx(), h.ledger, a.Schedule)
+		one, err := schedule.Find(v.ctx(), h.Ledger, a.Schedule)
 		if err != nil {
 			return nil, err
 		}
 		chosen = []schedule.Schedule{one}
 	}
-	c, err := h.scheduler.Calendar(v.ctx(), chosen, a.From, a.To)
+	c, err := h.Scheduler.Calendar(v.ctx(), chosen, a.From, a.To)
 	if err != nil {
 		return nil, err
 	}
@@ -128,18 +118,16 @@ func (h *scheduleHandler) calendarPage(v *request) error {
 		return err
 	}
 	a := p.Ask
-	p.CSV = a.path("/calendar.csv")
-	due, rest := a, a
-	due.Rest, rest.Rest = false, true
+	p.CSV = v.with("/calendar.csv", "page", "")
 	p.Tabs.Label = "Companies with and without due dates"
-	p.Tabs.add(due.path("/calendar"), "Due", len(p.Due), !a.Rest)
-	p.Tabs.add(rest.path("/calendar"), "Nothing due in this period", len(p.Rest), a.Rest)
+	p.Tabs.add(v.with("/calendar", "show", "", "page", ""), "Due", len(p.Due), !a.Rest)
+	p.Tabs.add(v.with("/calendar", "show", "rest", "page", ""), "Nothing due in this period", len(p.Rest), a.Rest)
 	shown := p.Due
 	if a.Rest {
 		shown = p.Rest
 	}
 	p.Pager, shown = paged(v, shown, dueOnPage)
-	bought, err := schedule.FindBought(v.ctx(), h.ledger, shown)
+	bought, err := schedule.FindBought(v.ctx(), h.Ledger, shown)
 	for i, e := range shown {
 		p.Lines = append(p.Lines, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
 	}

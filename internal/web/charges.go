@@ -12,7 +12,7 @@ import (
 )
 
 // chargeHandler handles the charges by client.
-type chargeHandler struct{ ledger *ledger.Ledger }
+type chargeHandler struct{ *Config }
 
 func (h *chargeHandler) routes() []route {
 	return []route{
@@ -62,12 +62,12 @@ func (p *chargesPage) Query() string {
 
 // loadCharges loads the charges that the address selects. The default is the newest month.
 func (h *chargeHandler) loadCharges(v *request) (*chargesPage, error) {
-	zone, err := schedule.FirmZone(v.ctx(), h.ledger)
+	zone, err := schedule.FirmZone(v.ctx(), h.Ledger)
 	if err != nil {
 		return nil, err
 	}
 	p := &chargesPage{Month: v.query("month"), Client: shortened(v.query("client"), maxSearch), zone: zone}
-	if p.Months, err = h.ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
+	if p.Months, err = h.Ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
 		return nil, err
 	}
 	p.Months = append(p.Months, allMonths)
@@ -81,7 +81,7 @@ func (h *chargeHandler) loadCharges(v *request) (*chargesPage, error) {
 	case !slices.Contains(p.Months, month):
 		return nil, errNoPage
 	}
-	if p.all, err = h.ledger.Entries().Charges(v.ctx(), month, p.zone); err != nil {
+	if p.all, err = h.Ledger.Entries().Charges(v.ctx(), month, p.zone); err != nil {
 		return nil, err
 	}
 	for i := range p.all {

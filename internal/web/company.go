@@ -20,7 +20,7 @@ import (
 )
 
 // companyHandler handles the companies, their subscriptions, and the search.
-type companyHandler struct{ ledger *ledger.Ledger }
+type companyHandler struct{ *Config }
 
 func (h *companyHandler) routes() []route {
 	return []route{
@@ -36,29 +36,17 @@ func (h *companyHandler) routes() []route {
 // companiesPage lists the companies of submitted rows.
 type companiesPage struct {
 	Companies []ledger.ListedCompany
-	// More is the address of the next page. Empty on the last page.
-	More string
-	// First is the address of the first page. Empty on that page.
-	First string
+	Pager     pager
 }
 
 const companiesOnPage = 50
 
 func (h *companyHandler) companies(v *request) error {
-	after := v.query("after")
-	companies, err := h.ledger.Companies().List(v.ctx(), after, companiesOnPage+1)
-	if err != nil {
-		return err
-	}
-	p := new(companiesPage)
-	var more bool
-	if p.Companies, more = firstOf(companies, companiesOnPage); more {
-		p.More = address("/companies", "after", companies[companiesOnPage-1].Key)
-	}
-	if after != "" {
-		p.First = "/companies"
-	}
-	return v.show(nil, "companies.html", "Companies", p)
+	companies, err := h.Ledger.Companies().List(v.ctx(), v.query("after"), companiesOnPage+1)
+	var p companiesPage
+	p.Pager, p.Companies = keyset(v, "after", companies, companiesOnPage,
+		func(c ledger.ListedCompany) any { return c.Key }, "")
+	return v.show(err, "companies.html", "Companies", p)
 }
 
 // companyPage is the page of a company.
@@ -107,17 +95,17 @@ const filingsOfCompany = 200
 
 func (h *companyHandler) company(v *request) error {
 	ctx := v.ctx()
-	c, err := h.ledger.Companies().Company(ctx, v.r.PathValue("key"))
+	c, err := h.Ledger.Companies().Company(ctx, v.r.PathValue("key"))
 	if err != nil {
 		return err
 	}
 	p := &companyPage{ListedCompany: c}
-	known, err := h.ledger.Companies().Find(ctx, []string{c.ID})
+	known, err := h.Ledger.Companies().Find(ctx, []string{c.ID})
 	if record, ok := known[c.ID]; ok {
 		p.Record = &record
 	}
 	var rows []ledger.Row
-	if err = errors.Join(err, load(&rows)(h.ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1))); err != nil {
+	if err = errors.Join(err, load(&rows)(h.Ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1))); err != nil {
 		return err
 	}
 	rows, p.Cut = firstOf(rows, filingsOfCompany)
@@ -130,7 +118,7 @@ func (h *companyHandler) company(v *request) error {
 		if n >= rowsWithDocuments || len(r.Items) == 0 {
 			continue
 		}
-		documents, err := collect(h.ledger.Documents().OfRow(ctx, r.ID))
+		documents, err := collect(h.Ledger.Documents().OfRow(ctx, r.ID))
 		if err != nil {
 			return err
 		}
@@ -153,7 +141,7 @@ func (h *companyHandler) batchesOf(ctx context.Context, rows []ledger.Row) (map[
 		if _, ok := all[r.Batch]; ok {
 			continue
 		}
-		b, err := h.ledger.Batch(ctx, r.Batch)
+		b, err := h.Ledger.Batch(ctx, r.Batch)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +233,7 @@ func subscriptionsOf(filings []companyFiling) *subscriptions {
 }
 
 func (h *companyHandler) loadRenewals(v *request, company string) ([]renewal, error) {
-	all, err := schedule.Renewals(v.ctx(), h.ledger, season.Builtin(), company)
+	all, err := schedule.Renewals(v.ctx(), h.Ledger, season.Builtin(), company)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +270,7 @@ func (h *companyHandler) setSubscription(v *request) error {
 		return badRequest("Choose a status. Nothing was changed.")
 	}
 	note := cmp.Or(strings.TrimSpace(shortened(v.form("note"), noteLength)), "looked up by a person")
-	err := h.ledger.Subscriptions().SetStatus(v.withAudit("subscription", order, note+": "+status), order, status)
+	err := h.Ledger.Subscriptions().SetStatus(v.withAudit("subscription", order, note+": "+status), order, status)
 	if errors.Is(err, ledger.ErrNoSubscription) {
 		return badRequest("No annual report has the order ID %s. Nothing was changed.", order)
 	}
@@ -297,7 +285,7 @@ func (h *companyHandler) recordRenewal(v *request) error {
 	if err != nil || order == "" || len(order) > noteLength {
 		return badRequest("Enter the order ID of the renewal. Nothing was changed.")
 	}
-	err = h.ledger.Subscriptions().Renew(v.withAudit("renewal", order, ""), row, order)
+	err = h.Ledger.Subscriptions().Renew(v.withAudit("renewal", order, ""), row, order)
 	switch {
 	case errors.Is(err, ledger.ErrNotCovered):
 		return badRequest("This report does not wait for a renewal any more. Nothing was changed.")
@@ -345,13 +333,13 @@ func (h *companyHandler) search(v *request) error {
 	}
 	var batches []ledger.Batch
 	var uploads []ledger.Upload
-	companies := h.ledger.Companies()
+	companies := h.Ledger.Companies()
 	err := errors.Join(
 		load(&p.Companies)(companies.Search(ctx, p.Search, foundCompanies+1)),
 		load(&p.Clients)(companies.Clients(ctx, p.Search, foundOthers)),
 		load(&p.Orders)(h.findOrders(ctx, p.Search)),
-		load(&batches)(h.ledger.Batches(ctx)),
-		load(&uploads)(h.ledger.Uploads().List(ctx)))
+		load(&batches)(h.Ledger.Batches(ctx)),
+		load(&uploads)(h.Ledger.Uploads().List(ctx)))
 	if err != nil {
 		return err
 	}
@@ -372,14 +360,14 @@ func (h *companyHandler) search(v *request) error {
 
 // findOrders lists the rows that have the order ID.
 func (h *companyHandler) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
-	rows, err := h.ledger.RowsWithOrder(ctx, order)
+	rows, err := h.Ledger.RowsWithOrder(ctx, order)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	var names map[int64]string
 	var batches map[string]ledger.Batch
 	err = errors.Join(
-		load(&names)(h.ledger.CompanyNames(ctx, rows)),
+		load(&names)(h.Ledger.CompanyNames(ctx, rows)),
 		load(&batches)(h.batchesOf(ctx, rows)))
 	for _, r := range rows {
 		all = append(all, foundRow{r, batches[r.Batch].File, names[r.ID], text.Line(report.Message(&r))})

@@ -25,7 +25,7 @@ func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 	if len(kept.Rows) == 0 {
 		return v.nothingToCorrect(b)
 	}
-	waiting, found, err := h.ledger.FindWaitingCorrection(v.ctx(), b.ID)
+	waiting, found, err := h.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 // numbers of the rows, and the filing service's reasons for refusing them.
 func (h *uploadHandler) attentionOf(ctx context.Context, batch string) (corrections, error) {
 	c := corrections{Salt: rand.Text(), Of: batch}
-	for row, err := range h.ledger.Results(ctx, batch) {
+	for row, err := range h.Ledger.Results(ctx, batch) {
 		if err != nil {
 			return c, err
 		}
@@ -118,7 +118,7 @@ func (h *uploadHandler) takeAttention(v *request, b ledger.Batch) (u ledger.Uplo
 	}
 	err = inFolder(func(dir string) error {
 		path := filepath.Join(dir, "attention.xlsx")
-		if err := report.WriteAttention(v.ctx(), h.ledger, b.ID, path); err != nil {
+		if err := report.WriteAttention(v.ctx(), h.Ledger, b.ID, path); err != nil {
 			return err
 		}
 		content, err := os.Open(path)

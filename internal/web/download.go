@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,17 +18,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/documents"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
 // downloadHandler handles the results and the documents of a batch.
-type downloadHandler struct {
-	ledger    *ledger.Ledger
-	service   func() (*filingapi.Client, error)
-	downloads network.Downloads
-	log       *slog.Logger
-}
+type downloadHandler struct{ *Config }
 
 func (h *downloadHandler) routes() []route {
 	return []route{
@@ -45,7 +38,7 @@ func (h *downloadHandler) routes() []route {
 func (h *downloadHandler) results(v *request, b ledger.Batch) error {
 	ending := filepath.Ext(v.r.URL.Path)
 	return v.export(b.ID, "results"+ending, baseName(b.File)+".results"+ending, func(path string) error {
-		_, err := report.Write(v.ctx(), h.ledger, b.ID, path)
+		_, err := report.Write(v.ctx(), h.Ledger, b.ID, path)
 		return err
 	})
 }
@@ -54,7 +47,7 @@ func (h *downloadHandler) results(v *request, b ledger.Batch) error {
 func (h *downloadHandler) attention(v *request, b ledger.Batch) error {
 	name := baseName(b.File) + ".needs-attention.xlsx"
 	err := v.export(b.ID, "needs-attention workbook", name, func(path string) error {
-		return report.WriteAttention(v.ctx(), h.ledger, b.ID, path)
+		return report.WriteAttention(v.ctx(), h.Ledger, b.ID, path)
 	})
 	if errors.Is(err, report.ErrNothingToCorrect) {
 		return v.nothingToCorrect(b)
@@ -68,7 +61,7 @@ func (v *request) nothingToCorrect(b ledger.Batch) error {
 
 // document sends one document of a batch.
 func (h *downloadHandler) document(v *request, b ledger.Batch) error {
-	items, err := documents.Items(v.ctx(), h.ledger, b.ID)
+	items, err := documents.Items(v.ctx(), h.Ledger, b.ID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +69,7 @@ func (h *downloadHandler) document(v *request, b ledger.Batch) error {
 	if at < 0 {
 		return ledger.ErrNotFound
 	}
-	client, err := h.service()
+	client, err := h.Service()
 	if err != nil {
 		return noService(err)
 	}
@@ -114,7 +107,7 @@ func (h *downloadHandler) passOn(v *request, b ledger.Batch, links documents.Lin
 // save saves documents into a folder. No other request uses the folder.
 func (h *downloadHandler) save(ctx context.Context, dir string, links documents.Links, items []documents.Item,
 	done func(documents.Outcome)) error {
-	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: h.downloads, Log: h.log})
+	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: h.Downloads, Log: h.Log})
 	if err != nil {
 		return err
 	}
@@ -123,14 +116,14 @@ func (h *downloadHandler) save(ctx context.Context, dir string, links documents.
 
 // documents sends all documents of a batch as a ZIP file while it downloads them.
 func (h *downloadHandler) documents(v *request, b ledger.Batch) error {
-	items, err := documents.Items(v.ctx(), h.ledger, b.ID)
+	items, err := documents.Items(v.ctx(), h.Ledger, b.ID)
 	if err != nil {
 		return err
 	}
 	if len(items) == 0 {
 		return v.leadTo("/batches/"+b.ID, "note", "No documents have arrived for this batch yet.")
 	}
-	client, err := h.service()
+	client, err := h.Service()
 	if err != nil {
 		return noService(err)
 	}
@@ -151,7 +144,7 @@ func (h *downloadHandler) documents(v *request, b ledger.Batch) error {
 		}
 		if err != nil {
 			// The response has started. Aborting it is the only way to show that it is incomplete.
-			h.log.Warn("document download incomplete", "batch", b.ID, "err", err)
+			h.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
 			panic(http.ErrAbortHandler)
 		}
 		return nil

@@ -2,10 +2,8 @@ package web
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
-	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -32,35 +30,18 @@ type heldDraft struct {
 	bought map[int]bool
 }
 
-// drafts are the drafts that people edit.
-type drafts struct {
-	*background
-	*reader
-	companies ledger.Companies
-	// held is keyed by upload and options (see draftKey).
-	held *cache.Cache[string, *heldDraft]
-	log  *slog.Logger
-}
-
-func newDrafts(work *background, read *reader, companies ledger.Companies, log *slog.Logger) *drafts {
-	return &drafts{work, read, companies, cache.New[string](cache.Options[*heldDraft]{
-		Max:  maxDraftsHeld,
-		Cost: func(h *heldDraft) int { return int(h.draft.Size()) },
-	}), log}
-}
-
 // draftKey returns the cache key of an upload's draft. Other options mean another draft.
 func draftKey(u ledger.Upload) string { return u.ID + " " + string(u.Options) }
 
-// use calls f with the draft of an upload at its current version or a later one. f has
+// useDraft calls f with the draft of an upload at its current version or a later one. f has
 // exclusive use of the draft.
-func (d *drafts) use(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
-	u, err := d.uploads.Find(ctx, id)
+func (p *prepareQueue) useDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
+	u, err := p.uploads.Find(ctx, id)
 	if err != nil {
 		return err
 	}
-	h, err := d.held.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) {
-		return d.open(ctx, u)
+	h, err := p.drafts.Get(ctx, draftKey(u), func(ctx context.Context) (*heldDraft, error) {
+		return p.openDraft(ctx, u)
 	})
 	if err != nil {
 		return err
@@ -89,10 +70,10 @@ func (h *heldDraft) applyEdits(u ledger.Upload) error {
 	return nil
 }
 
-// open reads an upload as a draft.
-func (d *drafts) open(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
+// openDraft reads an upload as a draft.
+func (p *prepareQueue) openDraft(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
 	h := &heldDraft{options: string(u.Options), version: u.Version}
-	err := d.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+	err := p.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
 		h.draft, err = importer.OpenDraft(u.File, content, o)
 		return err
 	})
@@ -105,29 +86,29 @@ func (d *drafts) open(ctx context.Context, u ledger.Upload) (*heldDraft, error) 
 	}
 	h.draft.SetRefused(kept.Refused)
 	if h.draft.Len() <= companiesAtOnce {
-		d.addKnownCompanies(d.ctx, h)
+		p.addKnownCompanies(p.ctx, h)
 	} else {
-		d.running.Go(func() { d.addKnownCompanies(d.ctx, h) })
+		p.running.Go(func() { p.addKnownCompanies(p.ctx, h) })
 	}
 	return h, nil
 }
 
 // learn adds newly looked-up companies to the draft of an upload, if it is being edited.
-func (d *drafts) learn(ctx context.Context, u ledger.Upload) {
-	if h, ok := d.held.Peek(draftKey(u)); ok {
-		d.addKnownCompanies(ctx, h)
+func (p *prepareQueue) learn(ctx context.Context, u ledger.Upload) {
+	if h, ok := p.drafts.Peek(draftKey(u)); ok {
+		p.addKnownCompanies(ctx, h)
 	}
 }
 
 // addKnownCompanies adds the company records of earlier look-ups to a draft.
-func (d *drafts) addKnownCompanies(ctx context.Context, h *heldDraft) {
+func (p *prepareQueue) addKnownCompanies(ctx context.Context, h *heldDraft) {
 	h.mu.Lock()
 	refs := h.draft.Refs()
 	h.mu.Unlock()
-	known, err := d.companies.Find(ctx, refs)
+	known, err := p.Ledger.Companies().Find(ctx, refs)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.log.Warn("recalling companies failed", "err", err)
+			p.Log.Warn("recalling companies failed", "err", err)
 		}
 		return
 	}

@@ -167,7 +167,7 @@ func (s *server) showError(v *request, err error) {
 		err = v.showStatus(t.Status, "error.html", t.Title, shown)
 	}
 	if err != nil {
-		s.log.Error("answer failed", "err", err)
+		s.Log.Error("answer failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
 }
@@ -227,7 +227,7 @@ func (s *server) explain(v *request, err error) *httpError {
 		}
 	}
 	name := rand.Text()[:8]
-	s.log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "reference", name, "err", err)
+	s.Log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "reference", name, "err", err)
 	return &httpError{http.StatusInternalServerError, "Something went wrong",
 		"The server made an error. Check whether your change was made before you try again. If the error comes back, " +
 			"tell an operator that the server log has it as " + name + "."}

@@ -16,10 +16,7 @@ import (
 )
 
 // gridHandler serves the rows of an upload to the grid and applies its edits.
-type gridHandler struct {
-	uploads ledger.Uploads
-	queue   *prepareQueue
-}
+type gridHandler struct{ queue *prepareQueue }
 
 func (h *gridHandler) routes() []route {
 	return []route{
@@ -170,7 +167,7 @@ func (h *gridHandler) gridRows(v *request) error {
 // format into messages that a reader can act on.
 func (h *gridHandler) answer(v *request, f func(*heldDraft, ledger.Upload) (gridAnswer, error)) error {
 	var answer gridAnswer
-	err := h.queue.drafts.use(v.ctx(), v.r.PathValue("sheet"), func(d *heldDraft, u ledger.Upload) (err error) {
+	err := h.queue.useDraft(v.ctx(), v.r.PathValue("sheet"), func(d *heldDraft, u ledger.Upload) (err error) {
 		answer, err = f(d, u)
 		return err
 	})

@@ -207,7 +207,7 @@ func (h *gridHandler) changeGrid(v *request) error {
 			defer e.restore()
 			_, err = e.make(u, time.Now())
 		} else if err = h.keepChange(v, d, u, e); err == nil {
-			u, err = h.uploads.Find(v.ctx(), u.ID)
+			u, err = h.queue.uploads.Find(v.ctx(), u.ID)
 		}
 		if err != nil && (!r.Preview || !errors.Is(err, errUnchanged) && !errors.Is(err, errNoGroup)) {
 			return gridAnswer{}, err
@@ -225,7 +225,7 @@ var errUnchanged = errors.New("nothing changes")
 // version of the upload, which may include changes of other people.
 func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *gridEditor) error {
 	now := time.Now().UTC()
-	after, err := h.uploads.Edit(v.withAudit("correct", u.File, ""), u.ID,
+	after, err := h.queue.uploads.Edit(v.withAudit("correct", u.File, ""), u.ID,
 		func(u ledger.Upload) ([]byte, string, error) {
 			if string(u.Options) != d.options {
 				// The options have changed since the draft was read.

@@ -212,7 +212,7 @@ func (s *server) keepTrace(ctx context.Context, limit *rate.Limiter, a audit.Eve
 		return
 	}
 	if err := s.audit.Record(context.WithoutCancel(ctx), a); err != nil {
-		s.log.Error("audit event lost", "what", a.What, "err", err)
+		s.Log.Error("audit event lost", "what", a.What, "err", err)
 	}
 }
 
@@ -260,7 +260,7 @@ func (s *server) recordDenial(v *request, reason string) {
 		// A request that is rejected early may still have a session.
 		_ = v.loadSession()
 	}
-	s.log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
+	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
 	if v.signedIn {
 		s.keepTrace(v.ctx(), s.denials, v.act("", "denied", v.route(), reason))
@@ -269,7 +269,7 @@ func (s *server) recordDenial(v *request, reason string) {
 
 // recordFailedSignIn logs a failed sign-in and adds an audit event.
 func (s *server) recordFailedSignIn(v *request, a account.Account, proof string, err error) {
-	s.log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
+	s.Log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
 	s.keepTrace(v.ctx(), s.failures, audit.Event{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }
 
@@ -286,7 +286,7 @@ func (s *server) logAct(a audit.Event) {
 	case a.What == "download", a.What == "dashboard":
 		line = append(line, "object", a.Of)
 	}
-	s.log.Info("audit event", line...)
+	s.Log.Info("audit event", line...)
 }
 
 // accountID returns the ID of the account with a name, or "" if no account has it.

@@ -12,7 +12,7 @@ import (
 
 // homeHandler handles the first page.
 type homeHandler struct {
-	ledger   *ledger.Ledger
+	*Config
 	overview *overview
 }
 
@@ -58,11 +58,6 @@ type batchFilter struct {
 // batchShows are the tabs of the table of batches.
 var batchShows = []struct{ name, title string }{{"mine", "Mine"}, {"", "All"}, {"action", "Needs action"}}
 
-// path returns the address of the table with the filter and another tab.
-func (f batchFilter) path(show string) string {
-	return address("/", "show", show, "client", f.Client, "q", f.Search) + "#batches"
-}
-
 // Filtered reports whether the filter may hide batches.
 func (f batchFilter) Filtered() bool { return f != batchFilter{} }
 
@@ -88,9 +83,9 @@ func (h *homeHandler) home(v *request) error {
 	}
 	var batches []ledger.Batch
 	err := errors.Join(
-		load(&p.Uploads)(h.ledger.Uploads().List(v.ctx())),
-		load(&batches)(h.ledger.Batches(v.ctx())),
-		load(&p.Clients)(h.ledger.Companies().Clients(v.ctx(), "", listedClients)))
+		load(&p.Uploads)(h.Ledger.Uploads().List(v.ctx())),
+		load(&batches)(h.Ledger.Batches(v.ctx())),
+		load(&p.Clients)(h.Ledger.Companies().Clients(v.ctx(), "", listedClients)))
 	// Batches that are not open are listed as uploads, and corrections as part of the batch that
 	// they correct.
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open })
@@ -109,7 +104,7 @@ func (h *homeHandler) listBatches(v *request, p *homePage, batches []ledger.Batc
 	var facts actionFacts
 	err := load(&facts)(h.overview.facts(v.ctx()))
 	if p.Filter.Client != "" {
-		err = errors.Join(err, load(&of)(h.ledger.Companies().BatchesOfClient(v.ctx(), p.Filter.Client)))
+		err = errors.Join(err, load(&of)(h.Ledger.Companies().BatchesOfClient(v.ctx(), p.Filter.Client)))
 	}
 	if err != nil {
 		return err
@@ -136,7 +131,7 @@ func (h *homeHandler) listBatches(v *request, p *homePage, batches []ledger.Batc
 	known := false
 	for _, one := range batchShows {
 		current := one.name == p.Filter.Show
-		p.Tabs.add(p.Filter.path(one.name), one.title, len(shown[one.name]), current)
+		p.Tabs.add(v.with("/", "show", one.name, "page", "")+"#batches", one.title, len(shown[one.name]), current)
 		known = known || current
 	}
 	if !known {

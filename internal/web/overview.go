@@ -12,7 +12,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
-	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -32,9 +31,7 @@ type batchStatus struct {
 // overview knows the state of all batches and of the fleet. It shares what takes the database a
 // while between all readers.
 type overview struct {
-	ledger    *ledger.Ledger
-	scheduler *schedule.Scheduler
-	settings  Settings
+	*Config
 	// figures and filings are keyed by batch.
 	figures *cache.Cache[string, ledger.Figures]
 	filings *cache.Cache[string, ledger.Filings]
@@ -42,14 +39,12 @@ type overview struct {
 	meters  meters
 }
 
-func newOverview(l *ledger.Ledger, scheduler *schedule.Scheduler, settings Settings) *overview {
+func newOverview(c *Config) *overview {
 	return &overview{
-		ledger:    l,
-		scheduler: scheduler,
-		settings:  settings,
-		figures:   cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
-		filings:   cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
-		shared:    cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+		Config:  c,
+		figures: cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
+		filings: cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
+		shared:  cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 	}
 }
 
@@ -69,9 +64,9 @@ type fleetFacts struct {
 
 func (o *overview) loadFleet(ctx context.Context) (f fleetFacts, err error) {
 	err = errors.Join(
-		load(&f.halted)(o.ledger.Fleet().Halt(ctx)),
-		load(&f.balance)(o.ledger.Balance(ctx)),
-		load(&f.processes)(o.ledger.Fleet().Processes(ctx)))
+		load(&f.halted)(o.Ledger.Fleet().Halt(ctx)),
+		load(&f.balance)(o.Ledger.Balance(ctx)),
+		load(&f.processes)(o.Ledger.Fleet().Processes(ctx)))
 	return f, err
 }
 
@@ -95,7 +90,7 @@ func (o *overview) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figure
 		Processes: fleet.processes,
 	}
 	if f.Increased > 0 {
-		if st.facts.Increase, err = o.ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
+		if st.facts.Increase, err = o.Ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
 			return st, err
 		}
 	}
@@ -232,13 +227,13 @@ func sharedTTL(took time.Duration) time.Duration {
 // loadFigures returns the figures of a batch's rows.
 func (o *overview) loadFigures(ctx context.Context, batch string) (ledger.Figures, error) {
 	return o.figures.Get(ctx, batch, func(ctx context.Context) (ledger.Figures, error) {
-		return o.ledger.ResultFigures(ctx, batch)
+		return o.Ledger.ResultFigures(ctx, batch)
 	})
 }
 
 // loadFilings returns the state of a batch's orders at the filing service.
 func (o *overview) loadFilings(ctx context.Context, batch string) (ledger.Filings, error) {
 	return o.filings.Get(ctx, batch, func(ctx context.Context) (ledger.Filings, error) {
-		return o.ledger.Filings(ctx, batch)
+		return o.Ledger.Filings(ctx, batch)
 	})
 }

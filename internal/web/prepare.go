@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,26 +46,21 @@ func quoteOf(u ledger.Upload) (q *quoted, err error) {
 	return q, err
 }
 
-// background is the work that goes on between requests. It ends when the site closes.
-type background struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-}
-
 // prepareQueue reads uploads into prepared batches and quotes them in the background. Its results
 // are in the ledger. If this process ends, the next process that serves the upload starts again.
 type prepareQueue struct {
-	*background
-	*reader
-	ledger  *ledger.Ledger
-	drafts  *drafts
-	service func() (*filingapi.Client, error)
+	*Config
+	// ctx ends when the site closes, and running waits for the background work.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	uploads ledger.Uploads
+	// surveys is keyed by upload and version.
+	surveys *cache.Cache[string, *importer.Survey]
+	// drafts are the drafts that people edit, keyed by upload and options (see draftKey).
+	drafts *cache.Cache[string, *heldDraft]
 	// quoting has what all quotes have in common.
 	quoting intake.Quoting
-	// throttle is nil if look-ups are unlimited.
-	throttle *lookup.Throttle
-	log      *slog.Logger
 	// room limits the number of sheets that are read at once.
 	room chan struct{}
 	// batches is keyed by batch, because two uploads may make the same batch.
@@ -130,27 +124,24 @@ const (
 	learnEvery = 2 * time.Second
 )
 
-func newPrepareQueue(c Config) *prepareQueue {
-	work := new(background)
-	work.ctx, work.cancel = context.WithCancel(context.Background())
-	read := &reader{
+func newPrepareQueue(c *Config) *prepareQueue {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &prepareQueue{
+		Config:  c,
+		ctx:     ctx,
+		cancel:  cancel,
 		uploads: c.Ledger.Uploads(),
 		surveys: cache.New[string](cache.Options[*importer.Survey]{Max: maxSurveys}),
-	}
-	return &prepareQueue{
-		background: work,
-		reader:     read,
-		ledger:     c.Ledger,
-		drafts:     newDrafts(work, read, c.Ledger.Companies(), c.Log),
-		service:    c.Service,
+		drafts: cache.New[string](cache.Options[*heldDraft]{
+			Max:  maxDraftsHeld,
+			Cost: func(h *heldDraft) int { return int(h.draft.Size()) },
+		}),
 		quoting: intake.Quoting{
 			Ledger:      c.Ledger,
 			Prices:      c.Prices,
 			Concurrency: c.Concurrency,
 			Secret:      c.Settings.HookKey,
 		},
-		throttle:  c.Throttle,
-		log:       c.Log,
 		room:      make(chan struct{}, readAtOnce),
 		companies: newCompanyAnswers(),
 		of:        make(map[string]*preparation),
@@ -181,7 +172,7 @@ func (p *prepareQueue) prepareAgain(before ledger.Upload) {
 	p.start(before, true, func(now *preparation) error {
 		if before.Batch != "" {
 			if err := p.uploads.DropPrepared(p.ctx, before.Batch); err != nil && p.ctx.Err() == nil {
-				p.log.Warn("dropping a prepared batch failed", "batch", before.Batch, "err", err)
+				p.Log.Warn("dropping a prepared batch failed", "batch", before.Batch, "err", err)
 			}
 		}
 		select {
@@ -220,7 +211,7 @@ func (p *prepareQueue) start(u ledger.Upload, again bool, do func(now *preparati
 		close(now.done)
 		if now.err != nil {
 			if p.ctx.Err() == nil {
-				p.log.Warn("preparation failed", "upload", u.ID, "err", now.err)
+				p.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
 			}
 			return
 		}
@@ -329,7 +320,7 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	if err != nil {
 		return err
 	}
-	p.drafts.learn(ctx, u)
+	p.learn(ctx, u)
 	err = p.uploads.SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// The upload was changed or deleted during the preparation. This version is obsolete.
@@ -355,7 +346,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 			return err
 		}
 		found, err, _ := p.batches.Do(batch, func() (any, error) {
-			recorded, err := intake.Record(ctx, p.ledger, im, intake.Recording{
+			recorded, err := intake.Record(ctx, p.Ledger, im, intake.Recording{
 				By:      u.CreatedBy,
 				Counted: func(rows int) { now.enter(stageReads, rows, total) },
 			})
@@ -363,7 +354,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 			case err != nil:
 				return nil, err
 			case recorded.Created:
-				return im.Notes(), p.ledger.PrepareBatch(ctx, batch)
+				return im.Notes(), p.Ledger.PrepareBatch(ctx, batch)
 			}
 			// The batch existed already, so Record did not read the rows. Check reads them for the
 			// notes.
@@ -396,12 +387,12 @@ func quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 
 // lookUpAndQuote looks up the companies of a prepared batch, then quotes it.
 func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
-	client, err := p.service()
+	client, err := p.Service()
 	if err != nil {
 		return quoted{Problem: err.Error()}
 	}
 	p.mu.Lock()
-	records := &cachedRecords{Records: client, throttle: p.throttle, companies: p.companies}
+	records := &cachedRecords{Records: client, throttle: p.Throttle, companies: p.companies}
 	p.mu.Unlock()
 	learned := time.Now()
 	o := p.quoting
@@ -409,7 +400,7 @@ func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *prepar
 	o.LookedUp = func(done, total int) {
 		now.enter(stageLooksUp, done, total)
 		if time.Since(learned) >= learnEvery {
-			p.drafts.learn(now.ctx, u)
+			p.learn(now.ctx, u)
 			learned = time.Now()
 		}
 	}
@@ -462,23 +453,16 @@ func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, erro
 	return r.Records.User(ctx, ref)
 }
 
-// reader reads the spreadsheets of uploads.
-type reader struct {
-	uploads ledger.Uploads
-	// surveys is keyed by upload and version.
-	surveys *cache.Cache[string, *importer.Survey]
-}
-
 // readUpload calls f with the content and the options of an upload. It waits until a spreadsheet may be
 // read, or returns sheet.ErrBusy.
-func (r *reader) readUpload(ctx context.Context, u ledger.Upload,
+func (p *prepareQueue) readUpload(ctx context.Context, u ledger.Upload,
 	f func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	content, err := r.uploads.LoadContent(ctx, u.ID)
+	content, err := p.uploads.LoadContent(ctx, u.ID)
 	if err != nil {
 		return err
 	}
@@ -491,10 +475,10 @@ func (r *reader) readUpload(ctx context.Context, u ledger.Upload,
 
 // survey returns the importer's survey of an upload. It is cached, because people open an upload
 // many times while they correct it.
-func (r *reader) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
-	return r.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
+func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+	return p.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
 		func(ctx context.Context) (survey *importer.Survey, err error) {
-			err = r.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+			err = p.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
 				survey, err = importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
 				return err
 			})
@@ -503,8 +487,8 @@ func (r *reader) survey(ctx context.Context, u ledger.Upload) (*importer.Survey,
 }
 
 // understands returns an error if the importer rejects the options of an upload.
-func (r *reader) understands(ctx context.Context, u ledger.Upload) error {
-	return r.readUpload(ctx, u, func(content []byte, o importer.Options) error {
+func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload) error {
+	return p.readUpload(ctx, u, func(content []byte, o importer.Options) error {
 		if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
 			return badRequest("%s Nothing was changed.", sentence(err.Error()))
 		}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -34,12 +33,8 @@ var (
 
 // providerHandler handles sign-ins by the sign-in provider, and signing out.
 type providerHandler struct {
+	*Config
 	*authenticator
-	// provider is nil if no sign-in provider is configured.
-	provider *signin.Provider
-	// claim is the provider's claim that lists the groups.
-	claim string
-	log   *slog.Logger
 }
 
 func (h *providerHandler) routes() []route {
@@ -63,10 +58,10 @@ type providerFlow struct {
 // begun starts a flow and returns the provider's address for the browser. A cookie binds the flow's
 // state to the browser. It returns errNoProvider if no provider is configured.
 func (h *providerHandler) begun(v *request, flow providerFlow) (string, error) {
-	if h.provider == nil {
+	if h.Provider == nil {
 		return "", errNoProvider
 	}
-	ceremony, at, err := h.provider.Begin(v.ctx())
+	ceremony, at, err := h.Provider.Begin(v.ctx())
 	if err != nil {
 		return "", h.providerError(v, err)
 	}
@@ -85,14 +80,14 @@ func (h *providerHandler) toProvider(v *request) error {
 
 // fromProvider handles the browser's return from the provider. Each flow can be used once.
 func (h *providerHandler) fromProvider(v *request) error {
-	if h.provider == nil {
+	if h.Provider == nil {
 		return errNoProvider
 	}
 	var flow providerFlow
 	if err := h.endFlow(v, account.FlowProvider, &flow); err != nil {
 		return err
 	}
-	p, err := h.provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
+	p, err := h.Provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
 	if err != nil {
 		return h.providerError(v, err)
 	}
@@ -111,7 +106,7 @@ func (h *providerHandler) fromProvider(v *request) error {
 		v.server.keepTrace(v.ctx(), v.server.failures, audit.Event{
 			From: v.from(),
 			What: "sign-in-failed",
-			Note: "by " + h.provider.Host() + ": an account with this name exists",
+			Note: "by " + h.Provider.Host() + ": an account with this name exists",
 		})
 		return errExists
 	}
@@ -119,19 +114,19 @@ func (h *providerHandler) fromProvider(v *request) error {
 		return err
 	}
 	if created {
-		h.log.Info("account added by the sign-in provider", "account", a.ID)
+		h.Log.Info("account added by the sign-in provider", "account", a.ID)
 	}
 	if len(p.Groups) == 0 && a.ManagedBy != "" {
-		h.log.Warn("account without groups", "account", a.ID, "claim", h.claim)
+		h.Log.Warn("account without groups", "account", a.ID, "claim", h.Settings.Claim)
 	}
 	in := account.SignIn{Life: providerLife, ProviderToken: p.IDToken, OwnWay: true}
-	return h.admit(v, a, "by "+h.provider.Host(), in, flow.To)
+	return h.admit(v, a, "by "+h.Provider.Host(), in, flow.To)
 }
 
 // providerError returns the page for a failed sign-in by the provider. Only the log has the
 // details.
 func (h *providerHandler) providerError(v *request, err error) error {
-	h.log.Warn("provider sign-in failed", "address", v.from(), "err", err)
+	h.Log.Warn("provider sign-in failed", "address", v.from(), "err", err)
 	shown := errUntrusted
 	switch {
 	case errors.Is(err, signin.ErrProviderAway):
@@ -142,7 +137,7 @@ func (h *providerHandler) providerError(v *request, err error) error {
 		return err
 	}
 	v.server.keepTrace(v.ctx(), v.server.failures,
-		audit.Event{From: v.from(), What: "sign-in-failed", Note: "by " + h.provider.Host()})
+		audit.Event{From: v.from(), What: "sign-in-failed", Note: "by " + h.Provider.Host()})
 	return shown
 }
 
@@ -177,7 +172,7 @@ func (h *providerHandler) link(v *request, flow providerFlow, person account.Arr
 	case !h.fresh(v):
 		return errNotFresh
 	}
-	err := h.accounts.LinkIdentity(v.withAudit("provider-link", v.who(), h.provider.Host()), flow.Link, person,
+	err := h.accounts.LinkIdentity(v.withAudit("provider-link", v.who(), h.Provider.Host()), flow.Link, person,
 		v.secret)
 	return h.changed(v, err, "a company account was linked to",
 		"Your company account is linked. You can now sign in with it.")
@@ -196,10 +191,10 @@ func (h *providerHandler) unlinkProvider(v *request) error {
 // signOut shows a page that also ends the provider's session. It returns false if that is not
 // possible.
 func (h *providerHandler) signOut(v *request, token string) (bool, error) {
-	if h.provider == nil || token == "" {
+	if h.Provider == nil || token == "" {
 		return false, nil
 	}
-	at := h.provider.SignOut(v.ctx(), token, v.server.of(v.r)+"/sign-in")
+	at := h.Provider.SignOut(v.ctx(), token, v.server.of(v.r)+"/sign-in")
 	if at == "" {
 		return false, nil
 	}
@@ -210,7 +205,7 @@ func (h *providerHandler) signOut(v *request, token string) (bool, error) {
 func (h *providerHandler) leave(v *request) error {
 	token, err := h.accounts.ProviderToken(v.ctx(), v.secret)
 	if err != nil {
-		h.log.Warn("ending the provider session failed", "err", err)
+		h.Log.Warn("ending the provider session failed", "err", err)
 	}
 	if err := h.accounts.EndSession(v.withAudit("sign-out", v.who(), ""), v.secret); err != nil {
 		return err

@@ -62,13 +62,16 @@ func (v *request) number(name string, otherwise int) int {
 func (v *request) form(name string) string { return v.r.PostForm.Get(name) }
 
 // needsService reports whether no filing service is set up and the reader can set it up here.
-func (v *request) needsService() bool { return v.server.noService && v.may(account.Operator) }
+func (v *request) needsService() bool {
+	setup := v.server.Setup
+	return setup != nil && setup.Service == "" && v.may(account.Operator)
+}
 
 // findBatch finds the batch of an address. Unlike the commands it rejects abbreviated IDs, because
 // an abbreviation could match another batch later.
 func (v *request) findBatch() (ledger.Batch, error) {
 	id := v.r.PathValue("batch")
-	b, err := v.server.batches.Batch(v.ctx(), id)
+	b, err := v.server.Ledger.Batch(v.ctx(), id)
 	if err == nil && b.ID != id {
 		err = ledger.ErrNotFound
 	}
@@ -151,11 +154,11 @@ func (v *request) show(err error, name, title string, data any) error {
 }
 
 func (v *request) showStatus(status int, name, title string, data any) error {
-	p := page{Title: title, Mode: v.server.mode, Data: data, Flash: v.flashed(), MiB: v.server.maxUpload >> 20}
+	p := page{Title: title, Mode: v.server.Settings.Mode, Data: data, Flash: v.flashed(), MiB: v.server.MaxUpload >> 20}
 	if v.signedIn {
 		reader := v.session.Account
 		p.Account = reader
-		p.Version = v.server.version
+		p.Version = v.server.Version
 		p.May = may{
 			Prepare: reader.May(account.Preparer),
 			Approve: reader.May(account.Approver),
@@ -164,7 +167,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 		}
 		p.Setup = v.needsService() && v.r.URL.Path != "/setup"
 		if p.May.Prepare {
-			p.Uploads = v.server.maxUpload
+			p.Uploads = v.server.MaxUpload
 		}
 		p.Nav = v.nav()
 		if v.r.URL.Path == "/search" {
@@ -315,28 +318,29 @@ func collect[T any](all iter.Seq2[T, error]) (found []T, err error) {
 	return found, nil
 }
 
+// with returns the address of a page with the query of the request, changed by pairs of names and
+// values. An empty value removes a name.
+func (v *request) with(path string, pairs ...string) string {
+	return changed(path, v.r.URL.Query(), pairs)
+}
+
 // address returns the address of a page. pairs are the names and values of its query. Empty values
 // are omitted.
 func address(path string, pairs ...string) string {
-	query := make(url.Values)
+	return changed(path, make(url.Values), pairs)
+}
+
+func changed(path string, query url.Values, pairs []string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
+		query.Set(pairs[i], pairs[i+1])
+		if pairs[i+1] == "" {
+			query.Del(pairs[i])
 		}
 	}
 	if len(query) == 0 {
 		return path
 	}
 	return path + "?" + query.Encode()
-}
-
-// nextAddress returns the address of a page that continues a list. after identifies the last row of
-// the page before, and from is the number of rows so far. Both are zero for the first page.
-func nextAddress(path string, after int64, from int, pairs ...string) string {
-	if after > 0 {
-		pairs = append(pairs, "after", strconv.FormatInt(after, 10), "from", strconv.Itoa(from))
-	}
-	return address(path, pairs...)
 }
 
 // firstOf returns the first n elements, and whether there are more.
@@ -350,11 +354,7 @@ func paged[T any](v *request, all []T, size int) (pager, []T) {
 	n := v.number("page", 0)
 	last := max(0, (len(all)-1)/size)
 	n = min(max(n, 0), last)
-	path := func(n int) string {
-		ask := v.r.URL.Query()
-		ask.Set("page", strconv.Itoa(n))
-		return v.r.URL.Path + "?" + ask.Encode()
-	}
+	path := func(n int) string { return v.with(v.r.URL.Path, "page", strconv.Itoa(n)) }
 	from := n * size
 	to := min(from+size, len(all))
 	p := pager{From: min(from+1, to), To: to, Total: len(all)}
@@ -365,4 +365,20 @@ func paged[T any](v *request, all []T, size int) (pager, []T) {
 		p.Older = path(n + 1)
 	}
 	return p, all[from:to]
+}
+
+// keyset returns the page of a list that the address selects by a key, and the links to the first
+// and the next page. all has one element more than the page if another page follows. name is the
+// parameter for the key of the last element, and anchor the place of the list on its page.
+func keyset[T any](v *request, name string, all []T, size int, key func(T) any, anchor string) (pager, []T) {
+	shown, more := firstOf(all, size)
+	seen := max(0, v.number("seen", 0)) // the number of elements before this page, for display
+	p := pager{From: min(seen+1, seen+len(shown)), To: seen + len(shown)}
+	if v.query(name) != "" {
+		p.Newer = v.with(v.r.URL.Path, name, "", "seen", "") + anchor
+	}
+	if more {
+		p.Older = v.with(v.r.URL.Path, name, fmt.Sprint(key(shown[size-1])), "seen", strconv.Itoa(p.To)) + anchor
+	}
+	return p, shown
 }

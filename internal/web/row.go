@@ -20,7 +20,7 @@ import (
 )
 
 // rowHandler handles the lists of rows and the page of a row.
-type rowHandler struct{ ledger *ledger.Ledger }
+type rowHandler struct{ *Config }
 
 func (h *rowHandler) routes() []route {
 	return []route{{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: ofBatch(h.row)}}
@@ -114,9 +114,9 @@ func (h *rowHandler) row(v *request, b ledger.Batch) error {
 	if err != nil {
 		return ledger.ErrNotFound
 	}
-	find := h.ledger.RowNumbered
+	find := h.Ledger.RowNumbered
 	if v.r.URL.Query().Has("uploaded") {
-		find = h.ledger.UploadedRow
+		find = h.Ledger.UploadedRow
 	}
 	row, err := find(ctx, b.ID, number)
 	if err != nil {
@@ -129,12 +129,12 @@ func (h *rowHandler) row(v *request, b ledger.Batch) error {
 	var company, pending string
 	err = errors.Join(
 		load(&p.Row)(listed(b, row)),
-		load(&pending)(h.ledger.FindPendingCorrection(ctx, ledger.BatchRow{Batch: b.ID, Number: row.Number})),
-		load(&company)(h.ledger.CompanyOfRow(ctx, row.ID)),
-		load(&p.Attempts)(h.ledger.Attempts(ctx, row.ID)),
-		load(&p.Events)(h.ledger.Events().ListOf(ctx, row.ID)),
-		load(&p.Documents)(collect(h.ledger.Documents().OfRow(ctx, row.ID))),
-		load(&p.Entries)(h.ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
+		load(&pending)(h.Ledger.FindPendingCorrection(ctx, ledger.BatchRow{Batch: b.ID, Number: row.Number})),
+		load(&company)(h.Ledger.CompanyOfRow(ctx, row.ID)),
+		load(&p.Attempts)(h.Ledger.Attempts(ctx, row.ID)),
+		load(&p.Events)(h.Ledger.Events().ListOf(ctx, row.ID)),
+		load(&p.Documents)(collect(h.Ledger.Documents().OfRow(ctx, row.ID))),
+		load(&p.Entries)(h.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)),
 		load(&p.Prev)(h.rowBeside(v, b, number, -1)),
 		load(&p.Next)(h.rowBeside(v, b, number, +1)))
 	if err != nil {
@@ -166,7 +166,7 @@ func (h *rowHandler) rowBeside(v *request, b ledger.Batch, number, step int) (st
 		}
 		q.After, q.Upto = 0, number-1
 	}
-	rows, _, err := h.ledger.ListRows(v.ctx(), q)
+	rows, _, err := h.Ledger.ListRows(v.ctx(), q)
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
@@ -326,15 +326,14 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
 	q.Limit = rowsOnPage + 1 // one more row shows whether another page follows
 	q.After = v.number("after", 0)
-	from := max(0, v.number("from", 0)) // the number of rows before this page, for display
 	var rows []ledger.Row
 	// Skip the query if the tab is empty. It would read all rows to find none.
 	if list.Search != "" || count > 0 {
-		if rows, _, err = h.ledger.ListRows(v.ctx(), q); err != nil {
+		if rows, _, err = h.Ledger.ListRows(v.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
-	rows, more := firstOf(rows, rowsOnPage)
+	list.Pager, rows = keyset(v, "after", rows, rowsOnPage, func(r ledger.Row) any { return r.Number }, "#rows")
 	for _, r := range rows {
 		listed, err := listed(b, r)
 		if err != nil {
@@ -342,25 +341,14 @@ func (h *rowHandler) list(v *request, b ledger.Batch, counts ledger.Counts) (*ro
 		}
 		list.Rows = append(list.Rows, listed)
 	}
-	list.Pager = pager{From: min(from+1, from+len(rows)), To: from + len(rows)}
 	switch {
 	case list.Search == "":
 		list.Pager.Total = count
 	// The total is known on the last page. Counting earlier takes as long as finding all rows.
-	case !more:
+	case list.Pager.Older == "":
 		list.Pager.Total = list.Pager.To
 	}
-	if more {
-		list.Pager.Older = list.path(list.Show, rows[len(rows)-1].Number, from+len(rows))
-	}
-	if q.After > 0 {
-		list.Pager.Newer = list.path(list.Show, 0, 0)
-	}
 	return list, nil
-}
-
-func (l *rowList) path(show string, after, from int) string {
-	return nextAddress(l.Base, int64(after), from, "show", show, "q", l.Search) + "#rows"
 }
 
 // tallyOf counts the rows of the tabs that select rows by result, keyed by the name of the tab.
@@ -384,7 +372,7 @@ func (h *rowHandler) addTabs(v *request, l *rowList, b ledger.Batch, counts ledg
 		if !told && (one.name != "before" || !b.Open && counts[filing.Ready] > 0) {
 			q := one.query
 			q.Batch = b.ID
-			if _, n, err = h.ledger.ListRows(v.ctx(), q); err != nil {
+			if _, n, err = h.Ledger.ListRows(v.ctx(), q); err != nil {
 				return 0, err
 			}
 		}
@@ -400,7 +388,7 @@ func (h *rowHandler) addTabs(v *request, l *rowList, b ledger.Batch, counts ledg
 			class = string(one.query.Results[0])
 		}
 		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{
-			Path:    (&rowList{Base: l.Base}).path(one.name, 0, 0),
+			Path:    address(l.Base, "show", one.name) + "#rows",
 			Name:    one.title,
 			Class:   class,
 			Count:   n,

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -21,12 +20,8 @@ import (
 
 // scheduleHandler handles the schedules and the calendar of due dates.
 type scheduleHandler struct {
-	ledger    *ledger.Ledger
-	scheduler *schedule.Scheduler
-	overview  *overview
-	service   func() (*filingapi.Client, error)
-	// hookKey reports whether the environment sets a signing secret for events.
-	hookKey bool
+	*Config
+	overview *overview
 }
 
 func (h *scheduleHandler) routes() []route {
@@ -80,8 +75,8 @@ func (h *scheduleHandler) scheduleList(v *request) error {
 	var schedules []schedule.Schedule
 	var problems []schedule.Problem
 	err := errors.Join(
-		load(&schedules)(schedule.NewRecords(h.ledger).List(v.ctx())),
-		load(&problems)(h.scheduler.Problems(v.ctx())))
+		load(&schedules)(schedule.NewRecords(h.Ledger).List(v.ctx())),
+		load(&problems)(h.Scheduler.Problems(v.ctx())))
 	if err != nil {
 		return err
 	}
@@ -110,9 +105,9 @@ func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se schedule.Sc
 	var o schedule.Options
 	var runs []schedule.Run
 	err = errors.Join(
-		load(&listed.Summary)(h.scheduler.Summary(ctx, se)),
+		load(&listed.Summary)(h.Scheduler.Summary(ctx, se)),
 		load(&o)(schedule.DecodeOptions(se)),
-		load(&runs)(schedule.NewRecords(h.ledger).ListRuns(ctx, se.Name)))
+		load(&runs)(schedule.NewRecords(h.Ledger).ListRuns(ctx, se.Name)))
 	listed.Words = o.Words()
 	switch {
 	case listed.Summary.Last == "":
@@ -139,7 +134,7 @@ func (h *scheduleHandler) loadListedRun(ctx context.Context, f schedule.Run) (*l
 		var b ledger.Batch
 		var facts actionFacts
 		var st batchStatus
-		err = errors.Join(load(&b)(h.ledger.Batch(ctx, f.Batch)), load(&facts)(h.overview.facts(ctx)))
+		err = errors.Join(load(&b)(h.Ledger.Batch(ctx, f.Batch)), load(&facts)(h.overview.facts(ctx)))
 		if err == nil {
 			st, err = h.overview.status(ctx, b, facts)
 		}
@@ -196,7 +191,7 @@ func errorsOf(file string, r *schedule.CompanyList, err error) *companyListError
 }
 
 func (h *scheduleHandler) findSchedule(v *request) (schedule.Schedule, error) {
-	return schedule.Find(v.ctx(), h.ledger, v.r.PathValue("season"))
+	return schedule.Find(v.ctx(), h.Ledger, v.r.PathValue("season"))
 }
 
 const runsOnPage = 10
@@ -210,7 +205,7 @@ func (h *scheduleHandler) showSchedule(v *request, se schedule.Schedule, refused
 	err := errors.Join(
 		load(&p.Options)(schedule.DecodeOptions(se)),
 		h.loadNext(ctx, p, v.r.URL.Query().Has("plan")),
-		load(&runs)(schedule.NewRecords(h.ledger).ListRuns(ctx, se.Name)))
+		load(&runs)(schedule.NewRecords(h.Ledger).ListRuns(ctx, se.Name)))
 	if err != nil {
 		return err
 	}
@@ -235,17 +230,17 @@ const plannedRows = 5000
 
 // loadNext loads the next runs of a schedule and the plan of the first run.
 func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
-	roster, err := h.scheduler.LoadCompanyList(ctx, p.Schedule)
+	roster, err := h.Scheduler.LoadCompanyList(ctx, p.Schedule)
 	if err == nil {
 		p.List = errorsOf(p.Schedule.File, roster, nil)
-		p.Next, err = h.scheduler.Upcoming(ctx, p.Schedule, 3)
+		p.Next, err = h.Scheduler.Upcoming(ctx, p.Schedule, 3)
 	}
 	p.OnDemand = err == nil && !asked && len(p.Next) > 0 && p.List.Tally.Rows > plannedRows
 	if err == nil && len(p.Next) > 0 && !p.OnDemand {
-		p.Plan, err = h.scheduler.NextPlan(ctx, p.Schedule)
+		p.Plan, err = h.Scheduler.NextPlan(ctx, p.Schedule)
 	}
 	if err == nil && !p.OnDemand {
-		p.Problem, err = h.scheduler.Problem(ctx, p.Schedule)
+		p.Problem, err = h.Scheduler.Problem(ctx, p.Schedule)
 	}
 	if errors.Is(err, schedule.ErrCompanyList) {
 		p.Broken, err = sentence(err.Error()), nil
@@ -262,14 +257,14 @@ func (h *scheduleHandler) setPaused(paused bool) func(*request, schedule.Schedul
 	return func(v *request, se schedule.Schedule) (err error) {
 		// Pausing or resuming twice would reset the time from which runs count.
 		if se.Paused != paused {
-			err = schedule.NewRecords(h.ledger).SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
+			err = schedule.NewRecords(h.Ledger).SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused)
 		}
 		return v.done(err, schedulePath(se.Name), "%s", said)
 	}
 }
 
 func (h *scheduleHandler) removeSchedule(v *request, se schedule.Schedule) error {
-	err := schedule.NewRecords(h.ledger).Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
+	err := schedule.NewRecords(h.Ledger).Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
 	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
@@ -292,7 +287,7 @@ func (h *scheduleHandler) replaceCompanyList(v *request) error {
 	if err != nil {
 		return file.readError(err)
 	}
-	done, err := schedule.Update(v.withAudit("season-update", se.Name, file.name), h.ledger, se, file.name, content,
+	done, err := schedule.Update(v.withAudit("season-update", se.Name, file.name), h.Ledger, se, file.name, content,
 		v.who())
 	switch {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
@@ -332,8 +327,8 @@ func (h *scheduleHandler) previewRun(v *request, se schedule.Schedule) (*runPrev
 	p := &runPreview{Schedule: se, Waits: se.Approval}
 	var policy ledger.Policy
 	err := errors.Join(
-		load(&policy)(h.ledger.Approvals().Policy(v.ctx())),
-		load(&p.Preview)(h.scheduler.Preview(v.ctx(), se)))
+		load(&policy)(h.Ledger.Approvals().Policy(v.ctx())),
+		load(&p.Preview)(h.Scheduler.Preview(v.ctx(), se)))
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +340,7 @@ func (h *scheduleHandler) previewRun(v *request, se schedule.Schedule) (*runPrev
 	case p.Plan == nil:
 	case !p.Plan.Priced:
 		p.Why = "The filing service does not give its prices now, so the cost is unknown. Try again in a few minutes."
-		if _, err := h.service(); err != nil {
+		if _, err := h.Service(); err != nil {
 			p.Why = "No filing service is set up. An operator must set FILING_BASE_URL and FILING_API_KEY."
 		}
 	case p.Plan.Filings == 0:
@@ -377,7 +372,7 @@ func (h *scheduleHandler) runSchedule(v *request, se schedule.Schedule) error {
 			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
 	// A run that has started finishes even if the browser disconnects.
-	f, err := h.scheduler.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
+	f, err := h.Scheduler.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != schedule.RunBegun:
 		return v.leadTo(runPath(se.Name, f), "note", "Someone else just ran this schedule.")

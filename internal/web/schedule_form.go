@@ -66,7 +66,7 @@ func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*schedul
 		Products: filing.Products,
 		States:   filing.States(),
 	}
-	policy, err := h.ledger.Approvals().Policy(v.ctx())
+	policy, err := h.Ledger.Approvals().Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (h *scheduleHandler) addSchedule(v *request) error {
 	if ask.Options.Map, err = h.findMapping(v, ask); err != nil {
 		return err
 	}
-	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), h.ledger, ask)
+	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), h.Ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another name, " +
@@ -213,7 +213,7 @@ func (h *scheduleHandler) addSchedule(v *request) error {
 	if n := done.CompanyList.Tally.Invalid; n > 0 {
 		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.", count(n, "row"))
 	}
-	warning, err := intake.EndpointWarning(v.ctx(), h.ledger, h.hookKey)
+	warning, err := intake.EndpointWarning(v.ctx(), h.Ledger, h.Settings.HookKey)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (h *scheduleHandler) findMapping(v *request, e schedule.NewSchedule) (map[s
 		// schedule.Add returns the error of the company list.
 		return nil, nil
 	}
-	m, err := intake.NewMappings(h.ledger.DB).Find(v.ctx(), cmp.Or(survey.Shape, "-"))
+	m, err := intake.NewMappings(h.Ledger.DB).Find(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -14,11 +13,8 @@ import (
 
 // securityHandler handles the ways to sign in of an account, and passkeys.
 type securityHandler struct {
+	*Config
 	*authenticator
-	audit *audit.Log
-	// provider is nil if no sign-in provider is configured.
-	provider *signin.Provider
-	log      *slog.Logger
 }
 
 func (h *securityHandler) routes() []route {
@@ -53,15 +49,15 @@ func (h *securityHandler) security(v *request) error {
 	err := errors.Join(
 		load(&page.Passkeys)(h.accounts.ListPasskeys(v.ctx(), a.ID)),
 		load(&page.Identities)(h.accounts.ListIdentities(v.ctx(), a.ID)),
-		load(&page.Acts)(h.audit.List(v.ctx(), audit.Query{Of: a.Name, Limit: actsOnSecurity})))
+		load(&page.Acts)(h.Ledger.AuditLog().List(v.ctx(), audit.Query{Of: a.Name, Limit: actsOnSecurity})))
 	if err != nil {
 		return err
 	}
 	if _, err := v.passkeys(); err != nil {
 		page.NoPasskeys = err.Error()
 	}
-	if h.provider != nil {
-		page.Provider = h.provider.Host()
+	if h.Provider != nil {
+		page.Provider = h.Provider.Host()
 	}
 	return v.show(nil, "security.html", "Security", page)
 }
@@ -109,7 +105,7 @@ func (h *securityHandler) addPasskey(v *request) error {
 	}
 	key, err := p.FinishEnrollment(o, state.State, v.form("credential"))
 	if errors.Is(err, signin.ErrPasskey) {
-		h.log.Warn("passkey refused", "account", o.ID, "err", err)
+		h.Log.Warn("passkey refused", "account", o.ID, "err", err)
 		return badRequest("The browser did not make a passkey that works here. Try again, or use another device.")
 	}
 	if err != nil {

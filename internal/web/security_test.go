@@ -84,9 +84,7 @@ func TestSignInByMail(t *testing.T) {
 	v.wants(v.page(link), "Sign in as <bdi>ana@example.com</bdi>")
 	_, secret, _ := strings.Cut(link, "link=")
 	for _, want := range []int{http.StatusOK, http.StatusGone} {
-		if status, _ := v.send("/enter", url.Values{"link": {secret}}); status != want {
-			t.Errorf("%d, want %d", status, want)
-		}
+		v.answers(want, "/enter", "link", secret)
 	}
 	if _, body := v.get("/"); !isSignedIn(body) {
 		t.Error("not signed in")
@@ -135,13 +133,8 @@ func TestSignInWithoutMail(t *testing.T) {
 		v := s.nobody()
 		_, body := v.get("/sign-in")
 		v.wants(body, c.said)
-		if strings.Contains(body, "Email or name") {
-			t.Errorf("%s: the form is shown", name)
-		}
-		if status, _ := v.send("/sign-in", url.Values{"name": {"ana@example.com"}}); status !=
-			http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d", name, status)
-		}
+		v.lacks(body, "Email or name")
+		v.answers(http.StatusUnprocessableEntity, "/sign-in", "name", "ana@example.com")
 		if mails := box.take(s); len(mails) != 0 {
 			t.Errorf("%s: %q", name, mails)
 		}
@@ -239,9 +232,7 @@ func TestPasskeys(t *testing.T) {
 		!strings.Contains(body, "Sign out") {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	if status, _ := s.nobody().send("/sign-in/passkey", url.Values{"credential": {answer}}); status != http.StatusGone {
-		t.Errorf("the answer in another browser: %d", status)
-	}
+	s.nobody().answers(http.StatusGone, "/sign-in/passkey", "credential", answer)
 	// A challenge of one kind is none of the other.
 	v.answers(http.StatusGone, "/security/passkeys", "credential",
 		d.answer(v, "/sign-in/passkey/challenge"))
@@ -265,10 +256,7 @@ func TestPasskeys(t *testing.T) {
 	a := mustAccount(s, "ana")
 	all := need(s.Ledger.Accounts().ListPasskeys(t.Context(), a.ID))(s)
 	v.wants(v.answers(http.StatusOK, "/security/passkeys/"+all[0].ID+"/remove"), "The passkey is removed")
-	if status, _ := late.send("/sign-in/passkey",
-		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {
-		t.Errorf("a removed passkey: %d", status)
-	}
+	late.answers(http.StatusUnauthorized, "/sign-in/passkey", "credential", d.answer(late, "/sign-in/passkey/challenge"))
 }
 
 // provided is a site whose people sign in by a provider.
@@ -335,9 +323,9 @@ func TestSignInByTheProvider(t *testing.T) {
 		t.Errorf("a link to it: %v", err)
 	}
 
-	if status, body := v.post("/leave"); status != http.StatusOK || !strings.Contains(body, "You are signed out here") {
-		t.Errorf("%d\n%s", status, body)
-	} else if status, body := v.onward(body); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
+	body = v.answers(http.StatusOK, "/leave")
+	v.wants(body, "You are signed out here")
+	if status, body := v.onward(body); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if ended := p.Ended(); len(ended) != 1 || ended[0].Get("id_token_hint") == "" ||
@@ -379,16 +367,12 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 		return v, back.RequestURI()
 	}
 	v, back := begin()
-	if status, _ := s.nobody().get(back); status != http.StatusGone {
-		t.Errorf("in another browser: %d", status)
-	}
+	s.nobody().gives(http.StatusGone, back)
 	if status, body := v.get(back); status != http.StatusOK || !isSignedIn(body) {
 		t.Errorf("%d\n%s", status, body)
 	}
 	v.gives(http.StatusGone, back)
-	if status, _ := s.nobody().get(ProviderCallback + "?code=x&state=x"); status != http.StatusGone {
-		t.Errorf("of nobody: %d", status)
-	}
+	s.nobody().gives(http.StatusGone, ProviderCallback+"?code=x&state=x")
 	fresh, _ := begin()
 	fresh.gives(http.StatusForbidden, ProviderCallback+"?error=access_denied")
 	p.Lie(signintest.Lies{Claims: func(c map[string]any) { c["iss"] = "https://evil.example" }})

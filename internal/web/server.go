@@ -1,22 +1,18 @@
 package web
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
 
 	"golang.org/x/time/rate"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // server answers requests. It finds the session, checks the role, and shows pages and errors. The
 // handlers of the areas see only requests that it has authorized.
 type server struct {
-	Address
-	batches  batchFinder
+	*Config
 	accounts *account.Accounts
 	audit    *audit.Log
 	overview *overview
@@ -28,18 +24,6 @@ type server struct {
 	denials *rate.Limiter
 	// failures limits the audit events about people who are not signed in.
 	failures *rate.Limiter
-
-	maxUpload int64
-	// mode is "test" or "live".
-	mode, version string
-	// noService reports whether the page can set up the filing service, and no one has.
-	noService bool
-	log       *slog.Logger
-}
-
-// batchFinder finds a batch by its ID. It returns ErrNotFound if there is none.
-type batchFinder interface {
-	Batch(ctx context.Context, id string) (ledger.Batch, error)
 }
 
 // area is a part of the site with its pages and forms.

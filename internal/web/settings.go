@@ -20,24 +20,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
-	"github.com/bulkfiling/bulkfiling/internal/signin"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // settingsHandler handles the settings of the firm, the page of the workers, and the setup of the
 // filing service.
 type settingsHandler struct {
-	ledger *ledger.Ledger
-	env    Settings
-	// setup is nil if the page must not set up the filing service.
-	setup *Setup
-	// provider is nil if no sign-in provider is configured.
-	provider *signin.Provider
+	*Config
 	// mails reports whether sign-in links can be mailed.
-	mails       bool
-	testNotices func(context.Context) ([]NotificationTarget, error)
-	// depth is nil if no queue is configured.
-	depth func(context.Context) (map[string]int, error)
+	mails bool
 }
 
 func (h *settingsHandler) routes() []route {
@@ -95,22 +86,22 @@ func (p settingsPage) From() string {
 
 func (h *settingsHandler) settings(v *request) error {
 	ctx := v.ctx()
-	p := settingsPage{Settings: h.env, Setup: h.setup != nil, Address: v.server.of(v.r) + h.env.HookPath}
+	p := settingsPage{Settings: h.Settings, Setup: h.Setup != nil, Address: v.server.of(v.r) + h.Settings.HookPath}
 	var events []ledger.Event
 	var zone *time.Location
 	err := errors.Join(
-		load(&p.Policy)(h.ledger.Approvals().Policy(ctx)),
-		load(&p.Endpoints)(webhook.NewEndpoints(h.ledger.DB).List(ctx)),
-		load(&p.Backups)(loadBackups(h.env, h.ledger.Now())),
-		load(&events)(h.ledger.Events().List(ctx, "", 1)),
-		load(&zone)(schedule.FirmZone(ctx, h.ledger)),
-		load(&p.Mappings)(intake.NewMappings(h.ledger.DB).List(ctx)))
+		load(&p.Policy)(h.Ledger.Approvals().Policy(ctx)),
+		load(&p.Endpoints)(webhook.NewEndpoints(h.Ledger.DB).List(ctx)),
+		load(&p.Backups)(loadBackups(h.Settings, h.Ledger.Now())),
+		load(&events)(h.Ledger.Events().List(ctx, "", 1)),
+		load(&zone)(schedule.FirmZone(ctx, h.Ledger)),
+		load(&p.Mappings)(intake.NewMappings(h.Ledger.DB).List(ctx)))
 	if slices.ContainsFunc(auditor, v.may) {
 		err = errors.Join(err,
-			load(&p.Accounts)(h.ledger.Accounts().List(ctx)),
-			load(&p.Links)(h.ledger.Accounts().ListSignInLinks(ctx)))
-		if h.provider != nil {
-			p.Provider, p.Away = h.provider.Issuer(), h.provider.Away() != nil
+			load(&p.Accounts)(h.Ledger.Accounts().List(ctx)),
+			load(&p.Links)(h.Ledger.Accounts().ListSignInLinks(ctx)))
+		if h.Provider != nil {
+			p.Provider, p.Away = h.Provider.Issuer(), h.Provider.Away() != nil
 		}
 		p.Mails = h.mails
 	}
@@ -121,12 +112,12 @@ func (h *settingsHandler) settings(v *request) error {
 	if len(events) > 0 {
 		p.LastEvent = events[0].ReceivedAt
 	}
-	if _, err := webhook.NewEndpoints(h.ledger.DB).Secrets(ctx); err != nil {
+	if _, err := webhook.NewEndpoints(h.Ledger.DB).Secrets(ctx); err != nil {
 		p.Secret = err.Error()
 	}
 	fees := pricing.BuiltinFees()
-	if h.env.FeesFile != "" {
-		if fees, err = pricing.LoadFees(h.env.FeesFile); err != nil {
+	if h.Settings.FeesFile != "" {
+		if fees, err = pricing.LoadFees(h.Settings.FeesFile); err != nil {
 			p.FeesErr, fees = err.Error(), pricing.BuiltinFees()
 		}
 	}
@@ -144,7 +135,7 @@ func (h *settingsHandler) changePolicy(v *request) error {
 		}
 		policy.From = from
 	}
-	err := h.ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
+	err := h.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	return v.done(err, "/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 }
 
@@ -153,19 +144,19 @@ func (h *settingsHandler) setZone(v *request) error {
 	if _, err := season.LoadZone(zone); err != nil || zone == "" {
 		return badRequest("Choose a time zone from the list.")
 	}
-	err := schedule.NewRecords(h.ledger).SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
+	err := schedule.NewRecords(h.Ledger).SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
 	return v.done(err, "/settings#notices", "The time zone of the firm is %s.", zone)
 }
 
 // tryNotices sends a test notification to every recipient.
 func (h *settingsHandler) tryNotices(v *request) error {
-	if h.testNotices == nil || len(h.env.Targets) == 0 {
+	if h.TestNotices == nil || len(h.Settings.Targets) == 0 {
 		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
 	}
-	if err := v.record(v.once, "notify-test", "", count(len(h.env.Targets), "recipient")); err != nil {
+	if err := v.record(v.once, "notify-test", "", count(len(h.Settings.Targets), "recipient")); err != nil {
 		return err
 	}
-	targets, err := h.testNotices(v.ctx())
+	targets, err := h.TestNotices(v.ctx())
 	if err != nil {
 		return badRequest("%s", err)
 	}
@@ -184,7 +175,7 @@ func (h *settingsHandler) tryNotices(v *request) error {
 
 func (h *settingsHandler) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
-	err := intake.NewMappings(h.ledger.DB).Delete(v.withAudit("mapping-drop", shape, ""), shape)
+	err := intake.NewMappings(h.Ledger.DB).Delete(v.withAudit("mapping-drop", shape, ""), shape)
 	return v.done(err, "/settings",
 		"Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }
@@ -236,17 +227,17 @@ var taskStates = []struct{ state, words string }{
 }
 
 func (h *settingsHandler) workers(v *request) error {
-	p := workersPage{Settings: h.env}
+	p := workersPage{Settings: h.Settings}
 	ctx := v.ctx()
 	err := errors.Join(
-		load(&p.Processes)(h.ledger.Fleet().Processes(ctx)),
-		load(&p.Halted)(h.ledger.Fleet().Halt(ctx)),
-		load(&p.Attention)(h.ledger.Attention(ctx)),
-		load(&p.Notices)(h.ledger.Notifications().List(ctx, 20)))
+		load(&p.Processes)(h.Ledger.Fleet().Processes(ctx)),
+		load(&p.Halted)(h.Ledger.Fleet().Halt(ctx)),
+		load(&p.Attention)(h.Ledger.Attention(ctx)),
+		load(&p.Notices)(h.Ledger.Notifications().List(ctx, 20)))
 	if err != nil {
 		return err
 	}
-	if p.Backlog, p.Needed, err = h.ledger.Backlog(ctx); err != nil {
+	if p.Backlog, p.Needed, err = h.Ledger.Backlog(ctx); err != nil {
 		return err
 	}
 	for _, one := range p.Processes {
@@ -255,8 +246,8 @@ func (h *settingsHandler) workers(v *request) error {
 		}
 	}
 	p.Halt = jobs.FleetHold(p.Halted).Text
-	if h.depth != nil {
-		depth, err := h.depth(ctx)
+	if h.Depth != nil {
+		depth, err := h.Depth(ctx)
 		if err != nil {
 			p.QueueErr = err.Error() // the page shows it
 		}
@@ -309,16 +300,16 @@ var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the fi
 	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
 
 func (h *settingsHandler) setupPage(v *request) error {
-	if h.setup == nil {
+	if h.Setup == nil {
 		return errNoSetup
 	}
-	return v.show(nil, "setup.html", "Set up", setupView{Setup: h.setup, Given: h.setup.Service})
+	return v.show(nil, "setup.html", "Set up", setupView{Setup: h.Setup, Given: h.Setup.Service})
 }
 
 // setService checks the key at the filing service, then saves the address and the key. A live key
 // requires a confirmation, because its orders cost real money.
 func (h *settingsHandler) setService(v *request) error {
-	if h.setup == nil {
+	if h.Setup == nil {
 		return errNoSetup
 	}
 	form := v.r.PostForm
@@ -326,10 +317,10 @@ func (h *settingsHandler) setService(v *request) error {
 		Address: filingapi.CompleteAddress(form.Get("address")),
 		Key:     strings.TrimSpace(form.Get("key")),
 	}
-	if h.setup.Address != "" {
-		given.Address = h.setup.Address
+	if h.Setup.Address != "" {
+		given.Address = h.Setup.Address
 	}
-	account, err := h.setup.Check(v.ctx(), given)
+	account, err := h.Setup.Check(v.ctx(), given)
 	problem, note := "", "test"
 	if given.Live() {
 		note = "live"
@@ -345,14 +336,14 @@ func (h *settingsHandler) setService(v *request) error {
 		if err := v.record(v.once, "setup", given.Address, note); err != nil {
 			return err
 		}
-		next, err := h.setup.Save(v.ctx(), v.who(), given)
+		next, err := h.Setup.Save(v.ctx(), v.who(), given)
 		if err != nil {
 			return badRequest("%s", sentence(err.Error()))
 		}
 		return v.redirect(next)
 	}
 	return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up",
-		setupView{Setup: h.setup, Given: given.Address, Problem: problem})
+		setupView{Setup: h.Setup, Given: given.Address, Problem: problem})
 }
 
 // SetupProblem describes an error of an address or a key, with the next step.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -147,15 +146,13 @@ func (v *request) agent() string {
 
 // signInHandler handles the sign-in page and one-time links.
 type signInHandler struct {
+	*Config
 	*authenticator
-	// provider is nil if no sign-in provider is configured.
-	provider *signin.Provider
 	// mail sends an email. It is nil if links cannot be mailed.
 	mail func(ctx context.Context, to, subject, body string) error
 	// mailing waits for links that are being mailed, and mailSlots limits them.
 	mailing   sync.WaitGroup
 	mailSlots chan struct{}
-	log       *slog.Logger
 }
 
 func (h *signInHandler) routes() []route {
@@ -208,8 +205,8 @@ type entrance struct {
 }
 
 func (h *signInHandler) showEntrance(v *request, e entrance) error {
-	if h.provider != nil {
-		e.Provider, e.Away = h.provider.Host(), h.provider.Away() != nil
+	if h.Provider != nil {
+		e.Provider, e.Away = h.Provider.Host(), h.Provider.Away() != nil
 	}
 	_, err := v.passkeys()
 	e.Passkeys, e.Mails, e.Local = err == nil, h.mail != nil, v.server.Local
@@ -237,11 +234,11 @@ func (h *signInHandler) mailLink(v *request) error {
 		h.mailing.Go(func() {
 			defer func() { <-h.mailSlots }()
 			if err := h.sendLink(ctx, name, from, address); err != nil {
-				h.log.Error("sign-in link not mailed", "err", err)
+				h.Log.Error("sign-in link not mailed", "err", err)
 			}
 		})
 	default:
-		h.log.Warn("sign-in link dropped", "address", from)
+		h.Log.Warn("sign-in link dropped", "address", from)
 	}
 	return h.showEntrance(v, entrance{To: local(v.form("to")), Sent: name})
 }
@@ -249,7 +246,7 @@ func (h *signInHandler) mailLink(v *request) error {
 func (h *signInHandler) sendLink(ctx context.Context, name, from, address string) error {
 	a, secret, err := h.accounts.MakeMailedLink(ctx, name, from, mailedLife)
 	if errors.Is(err, account.ErrSignInLink) {
-		h.log.Warn("no sign-in link to mail", "address", from)
+		h.Log.Warn("no sign-in link to mail", "address", from)
 		return nil
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
-// Config configures a site.
+// Config configures a site. The handlers of all areas share it.
 type Config struct {
 	Ledger *ledger.Ledger
 	// Service returns the API client, or an error if none is configured. Callers must not close it.
@@ -93,7 +93,6 @@ type NotificationTarget struct {
 type Site struct {
 	server  *server
 	handler http.Handler
-	uploads ledger.Uploads
 	queue   *prepareQueue
 	signIn  *signInHandler
 }
@@ -103,77 +102,47 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	l := c.Ledger
-	view := newOverview(l, c.Scheduler, c.Settings)
-	v := &server{
-		Address:   c.Address,
-		batches:   l,
-		accounts:  l.Accounts(),
-		audit:     l.AuditLog(),
-		overview:  view,
-		mux:       http.NewServeMux(),
-		uploads:   &seats{of: make(map[string]int)},
-		denials:   newTraceLimit(),
-		failures:  newTraceLimit(),
-		maxUpload: c.MaxUpload,
-		mode:      c.Settings.Mode,
-		version:   c.Version,
-		noService: c.Setup != nil && c.Setup.Service == "",
-		log:       c.Log,
+	l, view := c.Ledger, newOverview(&c)
+	s := &server{
+		Config:   &c,
+		accounts: l.Accounts(),
+		audit:    l.AuditLog(),
+		overview: view,
+		mux:      http.NewServeMux(),
+		uploads:  &seats{of: make(map[string]int)},
+		denials:  newTraceLimit(),
+		failures: newTraceLimit(),
 	}
-	s := &Site{server: v, uploads: l.Uploads(), queue: newPrepareQueue(c)}
+	site := &Site{server: s, queue: newPrepareQueue(&c)}
 	signIns := &authenticator{accounts: l.Accounts(), notifications: l.Notifications(), now: l.Now}
-	s.signIn = &signInHandler{
-		authenticator: signIns,
-		provider:      c.Provider,
-		mailSlots:     make(chan struct{}, mailAtOnce),
-		log:           c.Log,
-	}
+	site.signIn = &signInHandler{Config: &c, authenticator: signIns, mailSlots: make(chan struct{}, mailAtOnce)}
 	// A link needs a known address of the site, so that a stranger cannot choose its host.
 	if c.Public != nil || c.Local {
-		s.signIn.mail = c.Mail
+		site.signIn.mail = c.Mail
 	}
-	rows := &rowHandler{l}
-	v.register(
-		s.signIn,
-		&securityHandler{authenticator: signIns, audit: l.AuditLog(), provider: c.Provider, log: c.Log},
-		&providerHandler{authenticator: signIns, provider: c.Provider, claim: c.Settings.Claim, log: c.Log},
-		&homeHandler{ledger: l, overview: view},
-		&uploadHandler{ledger: l, uploads: l.Uploads(), mappings: intake.NewMappings(l.DB), queue: s.queue},
-		&gridHandler{uploads: l.Uploads(), queue: s.queue},
-		&scheduleHandler{
-			ledger:    l,
-			scheduler: c.Scheduler,
-			overview:  view,
-			service:   c.Service,
-			hookKey:   c.Settings.HookKey,
-		},
-		&settingsHandler{
-			ledger:      l,
-			env:         c.Settings,
-			setup:       c.Setup,
-			provider:    c.Provider,
-			mails:       s.signIn.mail != nil,
-			testNotices: c.TestNotices,
-			depth:       c.Depth,
-		},
+	rows := &rowHandler{&c}
+	s.register(
+		site.signIn,
+		&securityHandler{&c, signIns},
+		&providerHandler{&c, signIns},
+		&homeHandler{&c, view},
+		&uploadHandler{Config: &c, uploads: l.Uploads(), mappings: intake.NewMappings(l.DB), queue: site.queue},
+		&gridHandler{site.queue},
+		&scheduleHandler{&c, view},
+		&settingsHandler{Config: &c, mails: site.signIn.mail != nil},
 		&accountHandler{l.Accounts(), l.AuditLog()},
-		&balanceHandler{
-			ledger:    l,
-			scheduler: c.Scheduler,
-			found:     cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries}),
-		},
-		&chargeHandler{l},
-		&batchHandler{ledger: l, overview: view, rows: rows},
+		&balanceHandler{&c, cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries})},
+		&chargeHandler{&c},
+		&batchHandler{Config: &c, overview: view, rows: rows},
 		rows,
-		&approvalHandler{ledger: l, approvals: l.Approvals(), prices: c.Prices, queue: s.queue},
-		&downloadHandler{ledger: l, service: c.Service, downloads: c.Downloads, log: c.Log},
-		&uncertainHandler{ledger: l, service: c.Service},
-		&companyHandler{l},
+		&approvalHandler{Config: &c, approvals: l.Approvals(), queue: site.queue},
+		&downloadHandler{&c},
+		&uncertainHandler{&c},
+		&companyHandler{&c},
 	)
-	s.handler = network.Compress(v.guard(v.mux))
-	v.audit.OnRecord(v.logAct)
-	return s
+	site.handler = network.Compress(s.guard(s.mux))
+	s.audit.OnRecord(s.logAct)
+	return site
 }
 
 // ServeHTTP serves the pages.
@@ -192,10 +161,10 @@ const keptUploads = 30 * 24 * time.Hour
 // Tidy deletes old uploads every hour until ctx ends.
 func (s *Site) Tidy(ctx context.Context) {
 	for {
-		if n, err := s.uploads.Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
-			s.server.log.Warn("deleting old uploads failed", "err", err)
+		if n, err := s.server.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
+			s.server.Log.Warn("deleting old uploads failed", "err", err)
 		} else if n > 0 {
-			s.server.log.Info("old uploads deleted", "uploads", n)
+			s.server.Log.Info("old uploads deleted", "uploads", n)
 		}
 		select {
 		case <-ctx.Done():

@@ -14,17 +14,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 // uncertainHandler handles the rows that only a person can resolve.
-type uncertainHandler struct {
-	ledger  *ledger.Ledger
-	service func() (*filingapi.Client, error)
-}
+type uncertainHandler struct{ *Config }
 
 func (h *uncertainHandler) routes() []route {
 	return []route{
@@ -78,30 +74,24 @@ func (h *uncertainHandler) uncertain(v *request) error {
 	ctx, id := v.ctx(), v.query("batch")
 	p := new(uncertainPage)
 	if id != "" {
-		b, err := h.ledger.Batch(ctx, id)
+		b, err := h.Ledger.Batch(ctx, id)
 		if err != nil {
 			return err
 		}
 		p.Batch, id = &b, b.ID
 	}
 	after, _ := strconv.ParseInt(v.query("after"), 10, 64)
-	from := v.number("from", 0) // the number of rows before this page, for display
-	all, total, err := resolve.ListUncertainPage(ctx, h.ledger, id, after, uncertainOnPage)
+	all, total, err := resolve.ListUncertainPage(ctx, h.Ledger, id, after, uncertainOnPage+1)
 	if err != nil {
 		return err
 	}
 	// The remaining rows may have been resolved in the meantime.
 	if len(all) == 0 && after > 0 {
-		return v.redirect(uncertainPath(id, 0, 0))
+		return v.redirect(uncertainPath(id))
 	}
-	p.Pager = pager{From: min(from+1, total), To: min(from+len(all), total), Total: total}
-	if after > 0 {
-		p.Pager.Newer = uncertainPath(id, 0, 0)
-	}
-	if n := len(all); n == uncertainOnPage && from+n < total {
-		p.Pager.Older = uncertainPath(id, all[n-1].Row.ID, from+n)
-	}
-	batches, err := h.ledger.UncertainBatches(ctx)
+	p.Pager, all = keyset(v, "after", all, uncertainOnPage, func(o *resolve.UncertainOrder) any { return o.Row.ID }, "")
+	p.Pager.Total = total
+	batches, err := h.Ledger.UncertainBatches(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +104,7 @@ func (h *uncertainHandler) uncertain(v *request) error {
 		p.Rows = append(p.Rows, &uncertainRow{o, files[o.Row.Batch]})
 	}
 	if p.Batch != nil && total > 1 && v.may(account.Operator) {
-		p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.ledger, id, 0, maxDecisions)
+		p.Bulk, _, err = resolve.ListUncertainPage(ctx, h.Ledger, id, 0, maxDecisions)
 	}
 	return v.show(err, "uncertain.html", "Uncertain rows", p)
 }
@@ -131,17 +121,15 @@ func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string)
 	p.Tabs.Label = "Uncertain rows by spreadsheet"
 	p.Tabs.add("/uncertain", "All", all, id == "")
 	for _, b := range batches {
-		p.Tabs.add(uncertainPath(b.Batch, 0, 0), shortened(legible(b.File), 40), b.Rows, b.Batch == id)
+		p.Tabs.add(uncertainPath(b.Batch), shortened(legible(b.File), 40), b.Rows, b.Batch == id)
 	}
 }
 
-func uncertainPath(batch string, after int64, from int) string {
-	return nextAddress("/uncertain", after, from, "batch", batch)
-}
+func uncertainPath(batch string) string { return address("/uncertain", "batch", batch) }
 
 // resolver returns a service that resolves rows in the reader's name.
 func (h *uncertainHandler) resolver(v *request) *resolve.Service {
-	return &resolve.Service{Ledger: h.ledger, Client: h.service, By: v.who() + " on the page"}
+	return &resolve.Service{Ledger: h.Ledger, Client: h.Service, By: v.who() + " on the page"}
 }
 
 // findUncertain returns the uncertain order of a row, or nil if the row is not uncertain.
@@ -149,7 +137,7 @@ func (h *uncertainHandler) findUncertain(v *request, row ledger.Row) (*resolve.U
 	if row.Result != filing.Uncertain {
 		return nil, nil
 	}
-	all, _, err := resolve.ListUncertainPage(v.ctx(), h.ledger, row.Batch, row.ID-1, 1)
+	all, _, err := resolve.ListUncertainPage(v.ctx(), h.Ledger, row.Batch, row.ID-1, 1)
 	if err != nil || len(all) == 0 || all[0].Row.ID != row.ID { // resolved in the meantime
 		return nil, err
 	}
@@ -162,7 +150,7 @@ func (h *uncertainHandler) showUncertainRow(v *request) error {
 	if err != nil {
 		return errNoPage
 	}
-	row, err := h.ledger.Row(v.ctx(), id)
+	row, err := h.Ledger.Row(v.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -173,7 +161,7 @@ func (h *uncertainHandler) showUncertainRow(v *request) error {
 	if o == nil {
 		return v.redirect(batchRowPath(row.Batch, row.Number))
 	}
-	b, err := h.ledger.Batch(v.ctx(), row.Batch)
+	b, err := h.Ledger.Batch(v.ctx(), row.Batch)
 	return v.show(err, "uncertain.html", fmt.Sprintf("Row %d is uncertain", row.Number),
 		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true})
 }
@@ -202,7 +190,7 @@ func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
 	if err != nil {
 		return errNoPage
 	}
-	row, err := h.ledger.RowNumbered(v.ctx(), b.ID, number)
+	row, err := h.Ledger.RowNumbered(v.ctx(), b.ID, number)
 	if err != nil {
 		return err
 	}
@@ -301,7 +289,7 @@ func (h *uncertainHandler) planDecisions(v *request, b ledger.Batch, decisions [
 		return nil, err
 	}
 	p := &decisionsPage{Batch: b, Plan: plan, Effect: resolve.EffectOf(plan.Resolutions)}
-	if p.After, err = h.ledger.Balance(v.ctx()); err != nil {
+	if p.After, err = h.Ledger.Balance(v.ctx()); err != nil {
 		return nil, err
 	}
 	p.After.Reserved -= p.Effect.Spent + p.Effect.Released
@@ -367,7 +355,7 @@ func (h *uncertainHandler) resolveRows(v *request, b ledger.Batch) error {
 		said += fmt.Sprintf(" %s %s already resolved by someone else or by a late answer.", count(faster, "row"),
 			plural(faster, "is", "are"))
 	}
-	recorded, err := h.ledger.Balance(v.ctx())
+	recorded, err := h.Ledger.Balance(v.ctx())
 	if recorded.HasDeposit {
 		said += " " + recorded.Available().Dollars() + " is available now."
 	}

@@ -30,7 +30,7 @@ import (
 // uploadHandler handles uploads until they are submitted, and corrections, which are uploads of rows
 // that need attention.
 type uploadHandler struct {
-	ledger   *ledger.Ledger
+	*Config
 	uploads  ledger.Uploads
 	mappings *intake.Mappings
 	queue    *prepareQueue
@@ -131,7 +131,7 @@ func mayKeep(v *request, kept ledger.Uploads) error {
 	case n >= keptEach:
 		return badRequest("You have %d uploads that are not submitted. Nothing was saved. Delete those that you no "+
 			"longer need, then upload this file again.", n)
-	case size >= max(keptBytes, 2*v.server.maxUpload):
+	case size >= max(keptBytes, 2*v.server.MaxUpload):
 		return badRequest("Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you "+
 			"no longer need, then upload this file again.", size>>20)
 	}
@@ -163,7 +163,7 @@ func (v *request) file() (*upload, error) {
 	if err := errors.Join(out.SetReadDeadline(deadline), out.SetWriteDeadline(deadline.Add(time.Minute))); err != nil {
 		return nil, fmt.Errorf("wait for the file: %w", err)
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.server.maxUpload+maxFields)
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.server.MaxUpload+maxFields)
 	parts, err := v.r.MultipartReader()
 	if err != nil {
 		return nil, errForm
@@ -286,7 +286,7 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 	case err != nil:
 		return err
 	}
-	history, err := h.ledger.Approvals().DraftHistory(ctx, u.ID)
+	history, err := h.Ledger.Approvals().DraftHistory(ctx, u.ID)
 	p.Refusal = refusalOf(history)
 	if p.Problem != "" || err != nil {
 		return v.show(err, "upload.html", u.File, p)
@@ -303,7 +303,7 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 	}
 	p.Upload, p.State = u, h.queue.state(u)
 	if len(u.Quote) > 0 {
-		b, err := h.ledger.Batch(ctx, u.Batch)
+		b, err := h.Ledger.Batch(ctx, u.Batch)
 		if err != nil {
 			return err
 		}
@@ -316,8 +316,8 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 
 // findUpload finds the upload of a page. It returns errNoSheet if the upload was submitted or
 // deleted, which happens if a person goes back in the browser.
-func (r *reader) findUpload(v *request) (ledger.Upload, error) {
-	u, err := r.uploads.Find(v.ctx(), v.r.PathValue("sheet"))
+func (p *prepareQueue) findUpload(v *request) (ledger.Upload, error) {
+	u, err := p.uploads.Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
 	}
@@ -330,8 +330,8 @@ var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 
 // findUnchanged finds the upload that a form changes. It returns ErrStale if the upload has changed
 // since the form was shown.
-func (r *reader) findUnchanged(v *request) (ledger.Upload, error) {
-	u, err := r.findUpload(v)
+func (p *prepareQueue) findUnchanged(v *request) (ledger.Upload, error) {
+	u, err := p.findUpload(v)
 	if err != nil {
 		return u, err
 	}
@@ -366,7 +366,7 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
-	b, err := h.ledger.Batch(v.ctx(), u.Batch)
+	b, err := h.Ledger.Batch(v.ctx(), u.Batch)
 	switch {
 	case err != nil:
 		return err
@@ -391,7 +391,7 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 		}
 		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
 	}
-	if err := checkWarnings(v, h.ledger, b); err != nil {
+	if err := checkWarnings(v, h.Ledger, b); err != nil {
 		return err
 	}
 	if q.Plan != v.form("plan") {
@@ -409,7 +409,7 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 		return v.leadTo("/sheets/"+u.ID+"/approve", "warn",
 			"The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.", q.TotalText())
 	}
-	waits, err := h.ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
+	waits, err := h.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return v.alreadySubmitted(u.Batch)
@@ -456,7 +456,7 @@ func (h *uploadHandler) isOpen(ctx context.Context, batch string) (bool, error) 
 	if batch == "" {
 		return false, nil
 	}
-	b, err := h.ledger.Batch(ctx, batch)
+	b, err := h.Ledger.Batch(ctx, batch)
 	if errors.Is(err, ledger.ErrNotFound) {
 		err = nil
 	}
