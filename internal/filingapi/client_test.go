@@ -139,16 +139,6 @@ func TestErrorsOfLookUps(t *testing.T) {
 	}
 }
 
-func TestALookUpThatIsCanceledSaysSo(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
-	_, err := client(t, filingapi.Config{BaseURL: base}).Company(ctx, "comp_1")
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, filingapi.ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestLookUps(t *testing.T) {
 	type seen struct{ method, path, body, key, contentType string }
 	var got seen
@@ -284,13 +274,7 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 		`{"companyId":"` + testKey + `","items":[` + testKey + `]}`,
 	} {
 		for _, status := range []int{200, 302, 400, 401, 402, 409, 429, 500} {
-			c := client(t, filingapi.Config{Transport: transport(func(*http.Request) (*http.Response, error) {
-				return &http.Response{
-					StatusCode: status,
-					Header:     http.Header{},
-					Body:       io.NopCloser(strings.NewReader(body)),
-				}, nil
-			}), BaseURL: "https://api.example.com/v1"})
+			c := over(t, func(*http.Request) (*http.Response, error) { return response(status, body), nil })
 			texts := []string{c.PlaceOrder(t.Context(), report()).Message}
 			for _, err := range calls(t.Context(), c) {
 				texts = append(texts, fmt.Sprintf("%v %+v", err, err))
@@ -307,12 +291,7 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 			}
 		}
 	}
-	broken := client(t, filingapi.Config{
-		BaseURL: "https://api.example.com/v1",
-		Transport: transport(func(r *http.Request) (*http.Response, error) {
-			return nil, fmt.Errorf("%v", r.Header)
-		}),
-	})
+	broken := over(t, func(r *http.Request) (*http.Response, error) { return nil, fmt.Errorf("%v", r.Header) })
 	for _, text := range []string{broken.PlaceOrder(t.Context(), report()).Message,
 		fmt.Sprintf("%v %+v %#v", broken, broken, broken)} {
 		if strings.Contains(text, testKey) {
@@ -324,6 +303,16 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// over returns a client whose requests a function answers, without a network.
+func over(t *testing.T, answer transport) *filingapi.Client {
+	t.Helper()
+	return client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: answer})
+}
+
+func response(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+}
 
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -341,15 +330,10 @@ func TestRetryAfter(t *testing.T) {
 			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
 			time.Now().Add(48 * time.Hour).UTC().Format(http.TimeFormat):   time.Hour,
 		} {
-			c := client(t, filingapi.Config{
-				BaseURL: "https://api.example.com/v1",
-				Transport: transport(func(*http.Request) (*http.Response, error) {
-					return &http.Response{
-						StatusCode: 503,
-						Header:     http.Header{"Retry-After": {text}},
-						Body:       http.NoBody,
-					}, nil
-				}),
+			c := over(t, func(*http.Request) (*http.Response, error) {
+				answer := response(503, "")
+				answer.Header.Set("Retry-After", text)
+				return answer, nil
 			})
 			if got := c.PlaceOrder(t.Context(), report()).RetryAfter; got != want {
 				t.Errorf("%q: got %s, want %s", text, got, want)
@@ -362,15 +346,9 @@ func TestTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
 		status := 500
-		c := client(t, filingapi.Config{
-			BaseURL: "https://api.example.com/v1",
-			Transport: transport(func(r *http.Request) (*http.Response, error) {
-				sent = append(sent, r.Method+" "+r.URL.Path)
-				return &http.Response{
-					StatusCode: status,
-					Body:       io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`)),
-				}, nil
-			}),
+		c := over(t, func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Method+" "+r.URL.Path)
+			return response(status, made), nil
 		})
 		place := func(n int, want filing.AnswerKind) {
 			t.Helper()
@@ -437,15 +415,11 @@ func TestAServiceThatFailsForLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ill := true
-				c := client(t, filingapi.Config{
-					BaseURL: "https://api.example.com/v1",
-					Transport: transport(func(r *http.Request) (*http.Response, error) {
-						status, body := 200, `{"id":"comp_1","items":[{"orderId":"order_1"}]}`
-						if ill && (failing.everything || r.URL.Path == "/v1/orders") {
-							status, body = failing.status, failing.body
-						}
-						return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
-					}),
+				c := over(t, func(r *http.Request) (*http.Response, error) {
+					if ill && (failing.everything || r.URL.Path == "/v1/orders") {
+						return response(failing.status, failing.body), nil
+					}
+					return response(200, `{"id":"comp_1","items":[{"orderId":"order_1"}]}`), nil
 				})
 				accepted, uncertain := placeEverySecond(t, c, 1800)
 				created := c.CreateCompany(t.Context(), filing.NewCompany{}).Kind
@@ -482,20 +456,14 @@ func placeEverySecond(t *testing.T, c *filingapi.Client, orders int) (accepted, 
 func TestTheBreakerSendsOneAtATimeUntilAnAnswerCanBeTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := 500
-		c := client(t, filingapi.Config{
-			BaseURL: "https://api.example.com/v1",
-			Transport: transport(func(r *http.Request) (*http.Response, error) {
-				if r.Method == http.MethodGet {
-					return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
-				}
-				if status == 0 {
-					return nil, &net.OpError{Op: "dial", Err: errors.New("no route")}
-				}
-				return &http.Response{
-					StatusCode: status,
-					Body:       io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`)),
-				}, nil
-			}),
+		c := over(t, func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.Method == http.MethodGet:
+				return response(200, ""), nil
+			case status == 0:
+				return nil, &net.OpError{Op: "dial", Err: errors.New("no route")}
+			}
+			return response(status, made), nil
 		})
 		for range 10 {
 			c.PlaceOrder(t.Context(), report())
@@ -526,12 +494,9 @@ func TestTheBreakerSendsOneAtATimeUntilAnAnswerCanBeTrusted(t *testing.T) {
 }
 
 func TestCancellationsDoNotTripTheBreaker(t *testing.T) {
-	c := client(t, filingapi.Config{
-		BaseURL: "https://api.example.com/v1",
-		Transport: transport(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}),
+	c := over(t, func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
 	})
 	for range 30 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -101,10 +101,11 @@ func says(text string) func(net.Conn) {
 	return func(conn net.Conn) { _, _ = io.WriteString(conn, text) }
 }
 
-// accept answers as the service does when it has made the order.
+// made is the answer to an order that the service has made.
+const made = `{"items":[{"orderId":"order_1"}]}`
+
 func accept(conn net.Conn) {
-	const body = `{"items":[{"orderId":"order_1"}]}`
-	_, _ = fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	_, _ = fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(made), made)
 }
 
 func answers(status int, header map[string]string, body string) func(*testing.T) string {
@@ -302,36 +303,42 @@ func nobodyListens(t *testing.T) string {
 	return "http://" + ln.Addr().String() + "/v1"
 }
 
-func TestAnOrderOfAContextThatIsOverIsNotSent(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+// What is called off before it is sent was not sent, and afterwards it is uncertain.
+func TestPlaceOrder_Canceled(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t)})
-	if got := c.PlaceOrder(ctx, report()); got.Kind != filing.NotSent {
+	if got := c.PlaceOrder(over, report()); got.Kind != filing.NotSent {
 		t.Errorf("got %+v", got)
 	}
-}
-
-func TestAnOrderCanceledAfterItWasWrittenIsUncertain(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
-	if got := client(t, filingapi.Config{BaseURL: base}).PlaceOrder(ctx, report()); got.Kind != filing.NoAnswer {
-		t.Errorf("got %+v", got)
-	}
-}
-
-type limiter func(context.Context) error
-
-func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
-
-func TestAnOrderWhoseTurnNeverComesIsNotSent(t *testing.T) {
-	c := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t),
-		Limiter: limiter(func(context.Context) error { return errors.New("stopped") })})
-	if got := c.PlaceOrder(t.Context(), report()); got.Kind != filing.NotSent ||
+	limited := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t), Limiter: limiter{}})
+	if got := limited.PlaceOrder(t.Context(), report()); got.Kind != filing.NotSent ||
 		!strings.Contains(got.Message, "stopped") {
 		t.Errorf("got %+v", got)
 	}
+	sent := func(call func(context.Context, *filingapi.Client)) {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		base := afterReading(t, func(conn net.Conn) { leave(); hang(conn) })(t)
+		call(ctx, client(t, filingapi.Config{BaseURL: base}))
+	}
+	sent(func(ctx context.Context, c *filingapi.Client) {
+		if got := c.PlaceOrder(ctx, report()); got.Kind != filing.NoAnswer {
+			t.Errorf("got %+v", got)
+		}
+	})
+	sent(func(ctx context.Context, c *filingapi.Client) {
+		if _, err := c.Company(ctx, "comp_1"); !errors.Is(err, context.Canceled) ||
+			!errors.Is(err, filingapi.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
+
+// limiter is a Limiter that is stopped.
+type limiter struct{}
+
+func (limiter) Wait(context.Context) error { return errors.New("stopped") }
 
 // wantTrue checks the answer to an order that the server received n times.
 func wantTrue(t *testing.T, user string, a filing.Answer, n int) {

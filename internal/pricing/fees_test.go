@@ -9,7 +9,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 func load(t *testing.T, text string) (*pricing.Fees, error) {
@@ -28,65 +27,46 @@ func reportCost(fees *pricing.Fees, state filing.State, company pricing.Facts) s
 	return pricing.NewRates(book, fees).Quote(o, company).Lines[0].StateFee.String()
 }
 
-func TestTheMostSpecificFeeWins(t *testing.T) {
-	const file = "product,state,entityType,amount\n" +
-		"annual-report,,,1\n" +
-		"annual-report,,CORP,2\n" +
-		"annual-report,TX,,3\n" +
-		"annual-report,TX,CORP,4\n" +
-		"annual-report,NV,LLC,5\n"
-	fees, err := load(t, file)
-	if err != nil {
+// The most specific line of the file wins. What is not in the file is an estimate.
+func TestLoadFees_Lookup(t *testing.T) {
+	const header = "product,state,entityType,amount\n"
+	specific, err := load(t, header+"annual-report,,,1\nannual-report,,CORP,2\nannual-report,TX,,3\n"+
+		"annual-report,TX,CORP,4\nannual-report,NV,LLC,5\n")
+	one, errOne := load(t, header+"annual-report,DE,LLC,300\n")
+	if err = errors.Join(err, errOne); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
+		fees    *pricing.Fees
 		state   filing.State
 		company pricing.Facts
 		want    string
 	}{
-		{"WY", pricing.Facts{EntityType: "LLC"}, "$1.00"},
-		{"WY", pricing.Facts{EntityType: "CORP"}, "$2.00"},
-		{"TX", pricing.Facts{EntityType: "LLC"}, "$3.00"},
-		{"TX", pricing.Facts{EntityType: "CORP"}, "$4.00"},
-		{"NV", pricing.Facts{EntityType: "LLC"}, "$5.00"},
-		{"NV", pricing.Facts{EntityType: "CORP"}, "$2.00"},
-		{"TX", pricing.Facts{}, "about $4.00"},
-		{"NV", pricing.Facts{}, "about $5.00"},
-		{"FL", pricing.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
+		{specific, "WY", pricing.Facts{EntityType: "LLC"}, "$1.00"},
+		{specific, "WY", pricing.Facts{EntityType: "CORP"}, "$2.00"},
+		{specific, "TX", pricing.Facts{EntityType: "LLC"}, "$3.00"},
+		{specific, "TX", pricing.Facts{EntityType: "CORP"}, "$4.00"},
+		{specific, "NV", pricing.Facts{EntityType: "LLC"}, "$5.00"},
+		{specific, "NV", pricing.Facts{EntityType: "CORP"}, "$2.00"},
+		{specific, "TX", pricing.Facts{}, "about $4.00"},
+		{specific, "NV", pricing.Facts{}, "about $5.00"},
+		{specific, "FL", pricing.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
+		{one, "DE", pricing.Facts{EntityType: "LLC"}, "$300.00"},
+		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
+		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
+		{one, "DE", pricing.Facts{}, "about $300.00"}, // the largest that it may be
+		{one, "FL", pricing.Facts{EntityType: "LLC"}, "about $138.75"},
+		{one, "FL", pricing.Facts{}, "about $150.00"},
+		{one, "NY", pricing.Facts{}, "about $9.00"}, // the same whatever it is
+		{one, "VT", pricing.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
+		{one, "VT", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
+		{one, "VT", pricing.Facts{EntityType: "LLC"}, "about $170.00"},
+		{one, "VT", pricing.Facts{FormationState: "DE"}, "about $250.00"},
+		{one, "MN", pricing.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
+		{one, "AL", pricing.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
+		{one, "PR", pricing.Facts{EntityType: "LLC"}, "at least $0.00"},
 	} {
-		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
-			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
-		}
-	}
-}
-
-func TestWhatIsNotInTheFileIsAnEstimate(t *testing.T) {
-	fees, err := load(t, "product,state,entityType,amount\nannual-report,DE,LLC,300\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		state   filing.State
-		company pricing.Facts
-		want    string
-	}{
-		{"DE", pricing.Facts{EntityType: "LLC"}, "$300.00"},
-		{"DE", pricing.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
-		{"DE", pricing.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
-		{"DE", pricing.Facts{}, "about $300.00"}, // the largest that it may be
-		{"FL", pricing.Facts{EntityType: "LLC"}, "about $138.75"},
-		{"FL", pricing.Facts{EntityType: "CORP"}, "about $150.00"},
-		{"FL", pricing.Facts{}, "about $150.00"},
-		{"NY", pricing.Facts{}, "about $9.00"}, // the same whatever it is
-		{"VT", pricing.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
-		{"VT", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
-		{"VT", pricing.Facts{EntityType: "LLC"}, "about $170.00"},
-		{"VT", pricing.Facts{FormationState: "DE"}, "about $250.00"},
-		{"MN", pricing.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
-		{"AL", pricing.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
-		{"PR", pricing.Facts{EntityType: "LLC"}, "at least $0.00"},
-	} {
-		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
+		if got := reportCost(tc.fees, tc.state, tc.company); got != tc.want {
 			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
 		}
 	}
@@ -108,36 +88,6 @@ func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 		if got := reportCost(fees, "TX", pricing.Facts{EntityType: "LLC", FormationState: "DE"}); got != "$138.75" {
 			t.Errorf("%s: got %s", name, got)
 		}
-	}
-}
-
-func TestFeesInAWorkbook(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fees.xlsx")
-	w, err := sheet.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := w.Sheet("Fees", sheet.SheetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range [][]sheet.OutCell{
-		{sheet.Str("Product"), sheet.Str("State"), sheet.Str("Entity Type"), sheet.Str("Amount")},
-		{sheet.Str("annual-report"), sheet.Str("TX"), sheet.Str("LLC"), sheet.Money(138_75)},
-	} {
-		if err := rows.Row(r...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Save(); err != nil {
-		t.Fatal(err)
-	}
-	fees, err := pricing.LoadFees(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := reportCost(fees, "TX", pricing.Facts{EntityType: "LLC"}); got != "$138.75" {
-		t.Error(got)
 	}
 }
 

@@ -30,17 +30,22 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 	} {
 		book, err := pricing.NewPriceBook(append(list(types...),
 			filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
-		if err != nil || len(book.Unknown()) > 0 {
-			t.Errorf("%v: %v, %v", types, book, err)
+		if err != nil {
+			t.Errorf("%v: %v", types, err)
 			continue
 		}
-		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "$40.00" {
-			t.Errorf("%v: an EIN is %s", types, got)
-		}
-		if got := total(book, &filing.Order{
-			RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true},
-		}); got != "about $50.00" {
-			t.Errorf("%v: a change of agent is %s", types, got)
+		formation := &filing.FormationItem{Company: filing.Company{EntityType: filing.LLC}}
+		for want, o := range map[string]*filing.Order{
+			"about $175.00": {FilingState: "WY", Formation: formation},
+			"about $205.00": {FilingState: "WY", Formation: formation, EIN: &filing.EINItem{}},
+			"$40.00":        {EIN: &filing.EINItem{}},
+			"about $50.00":  {RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true}},
+			"about $85.50":  {FilingState: "WY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+			"about $210.00": {FilingState: "WY", ForeignQualification: &filing.QualificationItem{}},
+		} {
+			if got := total(book, o); got != want {
+				t.Errorf("%v: %s is %s, want %s", types, filing.JoinProducts(o.Products(), ", "), got, want)
+			}
 		}
 	}
 }
@@ -49,30 +54,20 @@ func total(book *pricing.PriceBook, o *filing.Order) string {
 	return pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, pricing.Facts{}).Total.String()
 }
 
-func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {
-	for _, amount := range []string{"", "0.005", "-1", "free", "1e3", "99999999999"} {
-		book, err := pricing.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: amount}}, "")
+// A price that cannot be read is unknown, and not zero.
+func TestNewPriceBook_Amounts(t *testing.T) {
+	const unknown = "at least $0.00"
+	for amount, want := range map[string]string{"": unknown, "0.005": unknown, "-1": unknown, "free": unknown,
+		"1e3": unknown, "99999999999": unknown, "0": "$0.00", "40.00": "$40.00"} {
+		prices := []filing.Price{{Type: "ein", WholesaleAmount: amount}, {Type: "fein", WholesaleAmount: amount}}
+		book, err := pricing.NewPriceBook(prices, "")
 		if err != nil {
 			t.Errorf("%q: %v", amount, err)
 			continue
 		}
-		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "at least $0.00" {
-			t.Errorf("%q: an EIN is %s", amount, got)
+		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != want {
+			t.Errorf("%q: an EIN is %s, want %s", amount, got, want)
 		}
-		if got := strings.Join(book.Unknown(),
-			" "); got != "annual-report registered-agent ein foreign-qualification formation-tier-1 formation-tier-2" {
-			t.Errorf("%q: unknown are %s", amount, got)
-		}
-	}
-}
-
-func TestAPriceOfNothingIsKnown(t *testing.T) {
-	book, err := pricing.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: "0"}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "$0.00" {
-		t.Errorf("an EIN is %s", got)
 	}
 }
 
@@ -106,16 +101,5 @@ func TestPriceTypesGivenByTheOperator(t *testing.T) {
 		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "about $51.00" {
 			t.Errorf("%q: an agent is %s", tc.overrides, got)
 		}
-	}
-}
-
-func TestTwoTypesAtOnePriceAreNoQuestion(t *testing.T) {
-	book, err := pricing.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"},
-		{Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "about $50.00" {
-		t.Errorf("an agent is %s", got)
 	}
 }

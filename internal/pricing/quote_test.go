@@ -1,6 +1,7 @@
 package pricing_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,6 +55,7 @@ func TestBillingRules(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name    string
+		fees    string
 		order   filing.Order
 		company pricing.Facts
 		want    string // lines as wholesale + state fee, then the total
@@ -128,9 +130,12 @@ func TestBillingRules(t *testing.T) {
 			order: filing.Order{FilingState: "PR", CompanyID: "comp_1", AnnualReport: report}, company: corp,
 			want: "annual-report $25.50 + at least $0.00 = at least $25.50"},
 		{name: "nothing", order: filing.Order{}, want: " = $0.00"},
+		{name: "an expedited charge that is not known is not zero", fees: "product,state,entityType,amount\n",
+			order: filing.Order{FilingState: "NV", Formation: formation("LLC", true)},
+			want:  "formation at least $75.00 + $550.00 = at least $625.00"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := written(quoter(t, fees).Quote(&tc.order, tc.company)); got != tc.want {
+			if got := written(quoter(t, cmp.Or(tc.fees, fees)).Quote(&tc.order, tc.company)); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
@@ -143,16 +148,6 @@ func written(q pricing.Quote) string {
 		lines[i] = fmt.Sprintf("%s %s + %s", l.Product, l.Wholesale, l.StateFee)
 	}
 	return strings.Join(lines, ", ") + " = " + q.Total.String()
-}
-
-func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
-	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{
-		FilingState: "NV",
-		Formation:   formation("LLC", true),
-	}, pricing.Facts{})
-	if got, want := written(q), "formation at least $75.00 + $550.00 = at least $625.00"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
 }
 
 func TestQualificationIsForeignAndFormationIsAtHome(t *testing.T) {

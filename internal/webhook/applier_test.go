@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,7 +15,7 @@ import (
 
 // running is an applier at work over a store, and the times at which it asked.
 func running(t *testing.T, apply func(n int) (int, error)) (
-	m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *lines) {
+	m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *bytes.Buffer) {
 	var times []time.Duration
 	begin := time.Now()
 	m = &memory{secrets: []string{secret}}
@@ -22,7 +23,7 @@ func running(t *testing.T, apply func(n int) (int, error)) (
 		times = append(times, time.Since(begin))
 		return apply(len(times))
 	}
-	said = new(lines)
+	said = new(bytes.Buffer)
 	rc, a := webhook.Handler(m, webhook.NewHMAC(webhook.Secrets(m, nil)), slog.New(slog.NewTextHandler(said, nil)))
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
@@ -89,7 +90,7 @@ func TestBacksOffOnErrors(t *testing.T) {
 // error.
 func TestEndsInGoodOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		said := new(lines)
+		said := new(bytes.Buffer)
 		ctx, stop := context.WithCancel(t.Context())
 		m := new(memory)
 		calls := 0

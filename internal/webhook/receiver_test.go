@@ -81,26 +81,8 @@ func (m *memory) set(change func(*memory)) {
 	change(m)
 }
 
-// lines is a log to look into.
-type lines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
-func newReceiver(m *memory) (*webhook.Receiver, *lines) {
-	said := new(lines)
+func newReceiver(m *memory) (*webhook.Receiver, *bytes.Buffer) {
+	said := new(bytes.Buffer)
 	rc, _ := webhook.Handler(m, webhook.NewHMAC(webhook.Secrets(m, nil)), slog.New(slog.NewTextHandler(said, nil)))
 	return rc, said
 }
@@ -264,7 +246,7 @@ func TestMissingSecretsFailClosed(t *testing.T) {
 		{nil, nil, unread, 503, "the sealing key is gone"},
 		{nil, []string{secret}, unread, 200, "the sealing key is gone"},
 	} {
-		m, said := &memory{secrets: c.secrets, unread: c.unread}, new(lines)
+		m, said := &memory{secrets: c.secrets, unread: c.unread}, new(bytes.Buffer)
 		read := webhook.Secrets(m, func() ([]string, error) { return c.given, nil })
 		rc, _ := webhook.Handler(m, webhook.NewHMAC(read), slog.New(slog.NewTextHandler(said, nil)))
 		for signature, status := range map[string]int{"": 401, "00": 401, sign("", event): 503,
