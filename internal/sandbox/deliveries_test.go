@@ -89,25 +89,16 @@ func withInbox(t *testing.T, cfg Config) (*Service, *inbox) {
 	return in.service, in
 }
 
-// place orders without a network and returns the ids of the items.
-func place(t *testing.T, s *Service, fields string) orderReply {
+// place orders without a network.
+func place(t *testing.T, s *Service, fields string) {
 	t.Helper()
 	r := httptest.NewRequest("POST", "/v1/orders", strings.NewReader(orderBody(fields))).WithContext(t.Context())
-	r.Header.Set("X-Api-Key", testKey)
-	r.Header.Set("Content-Type", "application/json")
+	r.Header = header
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, r)
-	if w.Code != 201 {
+	if s.Handler().ServeHTTP(w, r); w.Code != 201 {
 		t.Fatalf("order %s: %d %s", fields, w.Code, w.Body)
 	}
-	var o orderReply
-	if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
-		t.Fatal(err)
-	}
-	return o
 }
-
-const heldReport = `"companyId":"comp_held",` + report2026
 
 // deliveryCase is a case of TestAnEventIsTriedUntilItIsTaken.
 type deliveryCase struct {

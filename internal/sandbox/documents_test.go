@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -28,17 +29,7 @@ func (b *bench) file() (link string) {
 // get fetches a link without a key, and returns what came until the end and how that came.
 func (b *bench) get(link string) (reply, error) {
 	b.t.Helper()
-	req, err := http.NewRequest("GET", link, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	res, err := b.client.Do(req)
-	if err != nil {
-		return reply{}, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	return reply{res.StatusCode, res.Header, body}, err
+	return b.try(b.t.Context(), "GET", strings.TrimPrefix(link, b.url), "", http.Header{})
 }
 
 func TestFilesAreFetchedWhole(t *testing.T) {

@@ -43,7 +43,7 @@ type eventCase struct {
 
 func TestEvents(t *testing.T) {
 	for _, tt := range []eventCase{
-		{"annual report", `"companyId":"comp_held",` + report2026, []string{"pending", "filed"}, "annual_report", nil},
+		{"annual report", heldReport, []string{"pending", "filed"}, "annual_report", nil},
 		{"formation", llc(), []string{"filed"}, "articles", nil},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed"}, "ein_letter", nil},
 		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"filed"},
@@ -104,7 +104,7 @@ func (tt eventCase) run(t *testing.T) {
 func TestOtherEvents(t *testing.T) {
 	b := newBench(t, Config{})
 	e := b.listen(t, bothTypes)
-	id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+	id := b.mustOrder(heldReport).Items[0].OrderID
 	events, err := b.Raise(t.Context(), id, 482)
 	if err != nil || len(events) != 1 {
 		t.Fatal(events, err)
@@ -138,7 +138,7 @@ func TestLinks(t *testing.T) {
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	pass := func(d time.Duration) { mu.Lock(); defer mu.Unlock(); now = now.Add(d) }
 	b := newBench(t, Config{Now: clock})
-	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	b.mustOrder(heldReport)
 	d := b.AddDocument(Document{CompanyID: "comp_held", OrderID: "order_1", Type: "articles"})
 	for _, tt := range []struct {
 		name, method, path, body, shows string

@@ -237,7 +237,7 @@ func TestFaultsOfLookups(t *testing.T) {
 func TestOutage(t *testing.T) {
 	b := newBench(t, Config{})
 	b.SetOutage(Outage503)
-	if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 503 {
+	if r := b.order(heldReport); r.status != 503 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 	if r := b.do("GET", "/v1/organization", ""); r.status != 503 {
@@ -247,11 +247,11 @@ func TestOutage(t *testing.T) {
 		t.Errorf("the books are away as well: %d", r.status)
 	}
 	b.SetOutage(OutageRefuse)
-	if _, err := b.raw(orderBody(`"companyId":"comp_held",` + report2026)); !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := b.raw(orderBody(heldReport)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("got %v", err)
 	}
 	b.SetOutage(OutageNone)
-	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	b.mustOrder(heldReport)
 	if n := len(b.Books().Orders); n != 1 {
 		t.Errorf("%d orders", n)
 	}

@@ -209,7 +209,7 @@ func TestBilling(t *testing.T) {
 			[]line{{registeredAgent, registeredAgent, 50_00, 0, 0}}},
 		{"agent that is active", orderBody(`"companyId":"comp_held",` + newAgent),
 			[]line{{registeredAgent, "", 0, 0, 0}}},
-		{"annual report", orderBody(`"companyId":"comp_held",` + report2026),
+		{"annual report", orderBody(heldReport),
 			[]line{{annualReport, annualReport, 25_00, 300_07, 0}}},
 		{"annual report and active agent", orderBody(`"companyId":"comp_held",` + newAgent + "," + report2026),
 			[]line{{registeredAgent, "", 0, 0, 0}, {annualReport, annualReport, 25_00, 300_07, 0}}},
@@ -241,7 +241,7 @@ func TestBilling(t *testing.T) {
 		i := slices.IndexFunc(prices, func(p Price) bool { return p.Type == annualReport })
 		prices[i].Wholesale = 12_34
 		b := newBench(t, Config{Prices: prices, Fees: []Fee{}})
-		b.mustOrder(`"companyId":"comp_held",` + report2026)
+		b.mustOrder(heldReport)
 		if got := b.Books().Charged; got != 12_34 {
 			t.Errorf("charged %d", got)
 		}
@@ -252,7 +252,7 @@ func TestBilling(t *testing.T) {
 	})
 	t.Run("fee that is not known is 0", func(t *testing.T) {
 		b := newBench(t, Config{Fees: []Fee{}})
-		b.mustOrder(`"companyId":"comp_held",` + report2026)
+		b.mustOrder(heldReport)
 		if got := b.Books().Charged; got != 25_00 {
 			t.Errorf("charged %d", got)
 		}
@@ -297,10 +297,10 @@ type errorCase struct {
 // TestErrors has a row for each row of section 7.
 func TestErrors(t *testing.T) {
 	for _, tt := range []errorCase{
-		{"402 balance insufficient", 1, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
-		{"402 a cent short", 324_99, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
-		{"exact balance", 425_00, nil, `"companyId":"comp_held",` + report2026, 201, ""},
-		{"nothing owed, nothing left", 425_00, []string{`"companyId":"comp_held",` + report2026},
+		{"402 balance insufficient", 1, nil, heldReport, 402, "Insufficient balance"},
+		{"402 a cent short", 324_99, nil, heldReport, 402, "Insufficient balance"},
+		{"exact balance", 425_00, nil, heldReport, 201, ""},
+		{"nothing owed, nothing left", 425_00, []string{heldReport},
 			`"companyId":"comp_held",` + newAgent, 201, ""},
 		{"402 is for the whole order", 60_00, nil, `"companyId":"comp_bare",` + newAgent + "," + einOrder, 402,
 			"Insufficient balance"},
@@ -317,8 +317,8 @@ func TestErrors(t *testing.T) {
 		{"404 unknown company", 0, nil, `"companyId":"comp_none",` + report2026, 404, "Company not found"},
 		{"404 company of another organization", 0, nil, `"companyId":"comp_else",` + report2026, 404,
 			"Company not found"},
-		{"a second annual report is sold", 0, []string{`"companyId":"comp_held",` + report2026},
-			`"companyId":"comp_held",` + report2026, 201, ""},
+		{"a second annual report is sold", 0, []string{heldReport},
+			heldReport, 201, ""},
 		{"a second formation is sold", 0, []string{llc()}, llc(), 201, ""},
 	} {
 		t.Run(tt.name, tt.run)
@@ -390,7 +390,7 @@ func TestOrderAnswer(t *testing.T) {
 	}
 	t.Run("styles", func(t *testing.T) {
 		b := newBench(t, Config{OrderTypes: Camel, Success: 200})
-		r := b.order(`"companyId":"comp_held",` + report2026)
+		r := b.order(heldReport)
 		if r.status != 200 || !strings.Contains(string(r.body), `"orderType":"annualReport"`) {
 			t.Errorf("got %d %s", r.status, r.body)
 		}
@@ -431,7 +431,7 @@ func TestOrderAnswer(t *testing.T) {
 
 func TestDuplicates(t *testing.T) {
 	b := newBench(t, Config{})
-	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	b.mustOrder(heldReport)
 	b.mustOrder(`"companyId":"comp_held",` + edit(report2026, "2026", "2027"))
 	if d := b.Books().Duplicates(); len(d) != 0 {
 		t.Errorf("two years are two reports: %v", d)
@@ -453,7 +453,7 @@ func TestConcurrentOrders(t *testing.T) {
 	b := newBench(t, Config{OpeningBalance: price * paidFor})
 	var all sync.WaitGroup
 	for range asked {
-		all.Go(func() { b.order(`"companyId":"comp_held",` + report2026) })
+		all.Go(func() { b.order(heldReport) })
 	}
 	all.Wait()
 	books := b.Books()

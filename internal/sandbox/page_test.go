@@ -92,32 +92,28 @@ func TestAdmin(t *testing.T) {
 	}
 	t.Run("they take effect", func(t *testing.T) {
 		b := newBench(t, Config{})
-		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+		id := b.mustOrder(heldReport).Items[0].OrderID
 		b.do("POST", "/admin/advance", `{"all":true}`)
 		b.do("POST", "/admin/exception", `{"orderId":"`+id+`","code":482}`)
 		if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
 			t.Errorf("got %+v", i)
 		}
 		b.do("POST", "/admin/fault", `{"kind":"status","status":502,"nth":1}`)
-		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 502 {
+		if r := b.order(heldReport); r.status != 502 {
 			t.Errorf("got %d", r.status)
 		}
 		b.do("POST", "/admin/down", `{"mode":"answer"}`)
-		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 503 {
+		if r := b.order(heldReport); r.status != 503 {
 			t.Errorf("got %d", r.status)
 		}
 		b.do("POST", "/admin/down", `{"mode":"up"}`)
-		b.mustOrder(`"companyId":"comp_held",` + report2026)
+		b.mustOrder(heldReport)
 	})
 	t.Run("a form of another site is refused", func(t *testing.T) {
 		b := newBench(t, Config{})
-		res, err := http.Post(b.url+"/admin/deposit", "text/plain", strings.NewReader(`{"amount":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != http.StatusUnsupportedMediaType || b.Books().Deposited != 0 {
-			t.Errorf("got %d", res.StatusCode)
+		r, err := b.try(t.Context(), "POST", "/admin/deposit", `{"amount":1}`, http.Header{"Content-Type": {"text/plain"}})
+		if err != nil || r.status != http.StatusUnsupportedMediaType || b.Books().Deposited != 0 {
+			t.Errorf("got %d, %v", r.status, err)
 		}
 	})
 }

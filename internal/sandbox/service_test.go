@@ -94,15 +94,16 @@ func (r reply) decode(t testing.TB, v any) {
 	}
 }
 
-func (b *bench) try(method, path, body string) (reply, error) {
-	req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
+// header has a key and the content type of a request with a body.
+var header = http.Header{"X-Api-Key": {testKey}, "Content-Type": {"application/json"}}
+
+// try sends a request with a header, and returns what came until the end and how that came.
+func (b *bench) try(ctx context.Context, method, path, body string, header http.Header) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, b.url+path, strings.NewReader(body))
 	if err != nil {
 		return reply{}, err
 	}
-	req.Header.Set("X-Api-Key", testKey)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header = header
 	res, err := b.client.Do(req)
 	if err != nil {
 		return reply{}, err
@@ -114,7 +115,7 @@ func (b *bench) try(method, path, body string) (reply, error) {
 
 func (b *bench) do(method, path, body string) reply {
 	b.t.Helper()
-	r, err := b.try(method, path, body)
+	r, err := b.try(b.t.Context(), method, path, body, header)
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -154,6 +155,7 @@ type orderItem struct {
 
 const (
 	report2026   = `"annualReport":{"filingYear":"2026"}`
+	heldReport   = `"companyId":"comp_held",` + report2026
 	newAgent     = `"registeredAgent":{"isChangeOfAgent":false}`
 	agentAddress = `"addressStreet":"1 Main St","addressCity":"Dover","addressZip":"19901"`
 	deAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress +
@@ -271,7 +273,7 @@ func TestRequests(t *testing.T) {
 
 // TestStrict sends what a lenient decoder would let through.
 func TestStrict(t *testing.T) {
-	good := orderBody(`"companyId":"comp_held",` + report2026)
+	good := orderBody(heldReport)
 	for _, tt := range []struct {
 		name, body, contentType string
 		status                  int
@@ -310,25 +312,18 @@ func TestStrict(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, Config{})
-			req, _ := http.NewRequest("POST", b.url+"/v1/orders", strings.NewReader(tt.body))
-			req.Header.Set("X-Api-Key", testKey)
-			switch tt.contentType {
-			case "":
-				req.Header.Set("Content-Type", "application/json")
-			case "-":
-			default:
-				req.Header.Set("Content-Type", tt.contentType)
+			header := header.Clone()
+			if tt.contentType != "" {
+				header.Set("Content-Type", strings.TrimPrefix(tt.contentType, "-"))
 			}
-			res, err := b.client.Do(req)
+			r, err := b.try(t.Context(), "POST", "/v1/orders", tt.body, header)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close()
-			body, _ := io.ReadAll(res.Body)
 			var message map[string]any
-			_ = json.Unmarshal(body, &message)
-			if res.StatusCode != tt.status || !strings.Contains(fmt.Sprint(message), tt.want) {
-				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
+			_ = json.Unmarshal(r.body, &message)
+			if r.status != tt.status || !strings.Contains(fmt.Sprint(message), tt.want) {
+				t.Errorf("got %d %s, want %d with %q", r.status, r.body, tt.status, tt.want)
 			}
 			if refused := tt.status >= 400; refused != (len(b.Violations()) > 0) ||
 				refused != (len(b.Books().Orders) == 0) {
@@ -364,17 +359,9 @@ func TestAuthentication(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, Config{Keys: tt.keys})
-			req, _ := http.NewRequest("GET", b.url+"/v1/organization", nil)
-			for _, k := range tt.sent {
-				req.Header.Add("x-api-key", k)
-			}
-			res, err := b.client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
-			if res.StatusCode != tt.status || len(b.Violations()) != tt.violations {
-				t.Errorf("got %d and %v, want %d and %d violations", res.StatusCode, b.Violations(), tt.status,
+			r, err := b.try(t.Context(), "GET", "/v1/organization", "", http.Header{"X-Api-Key": tt.sent})
+			if err != nil || r.status != tt.status || len(b.Violations()) != tt.violations {
+				t.Errorf("got %d, %v and %v, want %d and %d violations", r.status, err, b.Violations(), tt.status,
 					tt.violations)
 			}
 		})
@@ -382,7 +369,7 @@ func TestAuthentication(t *testing.T) {
 	t.Run("revoked", func(t *testing.T) {
 		b := newBench(t, Config{})
 		b.SetKeys("sk_test_other")
-		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 401 || len(b.Books().Orders) != 0 {
+		if r := b.order(heldReport); r.status != 401 || len(b.Books().Orders) != 0 {
 			t.Errorf("got %d %s", r.status, r.body)
 		}
 	})
@@ -393,13 +380,9 @@ func TestClientLeaves(t *testing.T) {
 	b := newBench(t, Config{Latency: 200 * time.Millisecond})
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	body := orderBody(`"companyId":"comp_held",` + report2026)
-	req, _ := http.NewRequestWithContext(ctx, "POST", b.url+"/v1/orders", strings.NewReader(body))
-	req.Header.Set("X-Api-Key", testKey)
-	req.Header.Set("Content-Type", "application/json")
 	left := make(chan error)
 	go func() {
-		_, err := b.client.Do(req)
+		_, err := b.try(ctx, "POST", "/v1/orders", orderBody(heldReport), header)
 		left <- err
 	}()
 	eventually(t, func() bool { return b.Books().Requests["POST /orders"] == 1 })
@@ -490,7 +473,7 @@ func TestAutoSeed(t *testing.T) {
 // money adds up, and what is sold is sold to a request that the strict reader
 // has read to its end.
 func FuzzOrder(f *testing.F) {
-	for _, fields := range []string{`"companyId":"comp_held",` + report2026, llc() + "," + einOrder, corp(),
+	for _, fields := range []string{heldReport, llc() + "," + einOrder, corp(),
 		`"companyId":"comp_bare",` + newAgent + `,"foreignQualification":true`,
 		`"companyId":"comp_filed","foreignQualification":{` + deAgent + `}`} {
 		f.Add([]byte(orderBody(fields)))

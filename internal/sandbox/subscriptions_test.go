@@ -9,7 +9,7 @@ import (
 // after the newest.
 func TestRenewal(t *testing.T) {
 	b := newBench(t, Config{})
-	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	b.mustOrder(heldReport)
 	bought := b.Books().Items()[0]
 	for _, year := range []string{"2027", "2028"} {
 		item, events, err := b.Renew(t.Context(), bought.ID)
