@@ -21,14 +21,7 @@ func report(change func(*Request)) *Request {
 // supplied is a report with a supplied agent that breaks no rule, changed by change.
 func supplied(change func(*Agent)) *Request {
 	return report(func(r *Request) {
-		r.Order.AnnualReport.RegisteredAgent = &Agent{
-			Type:        CompanyParty,
-			CompanyName: "First State Agents Inc.",
-			Street:      "200 Continental Drive",
-			City:        "Newark",
-			State:       "DE",
-			ZIP:         "19713",
-		}
+		r.Order.AnnualReport.RegisteredAgent = agentOf("DE")
 		change(r.Order.AnnualReport.RegisteredAgent)
 	})
 }
@@ -61,6 +54,11 @@ func checkRules(t *testing.T, cases []ruleCase) {
 			}
 		})
 	}
+}
+
+// agentCase is a report with a supplied agent whose field breaks the rule of its name.
+func agentCase(field, why string, change func(*Agent)) ruleCase {
+	return ruleCase{"agent." + field, why, "annualReport.registeredAgent." + field, false, supplied(change)}
 }
 
 // One row for each rule and for each border of it.
@@ -137,35 +135,23 @@ func TestViolations(t *testing.T) {
 			return r
 		}()},
 
-		{"agent.type", "missing", "annualReport.registeredAgent.type", false, supplied(func(a *Agent) { a.Type = "" })},
-		{"agent.type", "unknown", "annualReport.registeredAgent.type", false,
-			supplied(func(a *Agent) { a.Type = "FIRM" })},
-		{"agent.companyName", "missing", "annualReport.registeredAgent.companyName", false,
-			supplied(func(a *Agent) { a.CompanyName = "" })},
+		agentCase("type", "missing", func(a *Agent) { a.Type = "" }),
+		agentCase("type", "unknown", func(a *Agent) { a.Type = "FIRM" }),
+		agentCase("companyName", "missing", func(a *Agent) { a.CompanyName = "" }),
 		{"agent.companyName", "of a person", "annualReport.registeredAgent.companyName", false,
 			supplied(func(a *Agent) { a.Type, a.FirstName, a.LastName = Person, "Grace", "Okafor" })},
-		{"agent.firstName", "missing", "annualReport.registeredAgent.firstName", false,
-			supplied(func(a *Agent) { a.Type, a.CompanyName, a.LastName = Person, "", "Okafor" })},
-		{"agent.lastName", "missing", "annualReport.registeredAgent.lastName", false,
-			supplied(func(a *Agent) { a.Type, a.CompanyName, a.FirstName = Person, "", "Grace" })},
-		{"agent.firstName", "of a company", "annualReport.registeredAgent.firstName", false,
-			supplied(func(a *Agent) { a.LastName = "Okafor" })},
-		{"agent.addressStreet", "missing", "annualReport.registeredAgent.addressStreet", false,
-			supplied(func(a *Agent) { a.Street = "" })},
-		{"agent.addressCity", "missing", "annualReport.registeredAgent.addressCity", false,
-			supplied(func(a *Agent) { a.City = "" })},
-		{"agent.addressState", "missing", "annualReport.registeredAgent.addressState", false,
-			supplied(func(a *Agent) { a.State = "" })},
-		{"agent.addressState", "unknown", "annualReport.registeredAgent.addressState", false,
-			supplied(func(a *Agent) { a.State = "ZZ" })},
+		agentCase("firstName", "missing", func(a *Agent) { a.Type, a.CompanyName, a.LastName = Person, "", "Okafor" }),
+		agentCase("lastName", "missing", func(a *Agent) { a.Type, a.CompanyName, a.FirstName = Person, "", "Grace" }),
+		agentCase("firstName", "of a company", func(a *Agent) { a.LastName = "Okafor" }),
+		agentCase("addressStreet", "missing", func(a *Agent) { a.Street = "" }),
+		agentCase("addressCity", "missing", func(a *Agent) { a.City = "" }),
+		agentCase("addressState", "missing", func(a *Agent) { a.State = "" }),
+		agentCase("addressState", "unknown", func(a *Agent) { a.State = "ZZ" }),
 		{"agent.state-is-filing-state", "", "annualReport.registeredAgent.addressState", false,
 			supplied(func(a *Agent) { a.State = "NJ" })},
-		{"agent.addressZip", "missing", "annualReport.registeredAgent.addressZip", false,
-			supplied(func(a *Agent) { a.ZIP = "" })},
-		{"agent.addressZip", "lost its zero", "annualReport.registeredAgent.addressZip", false,
-			supplied(func(a *Agent) { a.ZIP = "2134" })},
-		{"agent.addressZip", "letters", "annualReport.registeredAgent.addressZip", false,
-			supplied(func(a *Agent) { a.ZIP = "SW1A" })},
+		agentCase("addressZip", "missing", func(a *Agent) { a.ZIP = "" }),
+		agentCase("addressZip", "lost its zero", func(a *Agent) { a.ZIP = "2134" }),
+		agentCase("addressZip", "letters", func(a *Agent) { a.ZIP = "SW1A" }),
 	})
 }
 
