@@ -83,7 +83,7 @@ func TestWorker_UsesCurrentPrices(t *testing.T) {
 		return dearer{quoter}, nil
 	}
 	w := f.start(func(c *jobs.Config) {
-		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+		c.Prices, c.Now = ask, func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	})
 	place := func(batch string, request *filing.Request) money.Cents {
 		t.Helper()

@@ -28,9 +28,9 @@ type Config struct {
 	Queue   *Queue
 	// Quoter has the prices at the start.
 	Quoter pricing.Quoter
-	// Ask returns the current prices and is called every few minutes. Prices do not change if it
+	// Prices returns the current prices and is called every few minutes. Prices do not change if it
 	// is nil.
-	Ask pricing.Source
+	Prices pricing.Source
 	// Concurrency is the number of orders in flight, and of look-ups in flight.
 	Concurrency int
 	// Throttle spaces out all requests. There is no limit if it is nil.
@@ -101,7 +101,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.placer = &placer{
 		service:  c.Service,
 		ledger:   c.Ledger,
-		prices:   newPriceCache(c.Quoter, c.Ask, c.Now, c.Log),
+		prices:   newPriceCache(c.Quoter, c.Prices, c.Now, c.Log),
 		state:    w.state,
 		now:      c.Now,
 		log:      c.Log,

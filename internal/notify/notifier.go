@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// every is the time between two checks.
-	every = 5 * time.Second
-	// steady is the time for which funds must be sufficient before that is reported. Rows that a
+	// checkInterval is the time between two checks.
+	checkInterval = 5 * time.Second
+	// sufficientFor is the time for which funds must be sufficient before that is reported. Rows that a
 	// deposit releases wait again if the deposit was too small.
-	steady = 10 * time.Second
-	// gather is the time for which rows are collected into one message.
-	gather = 30 * time.Second
-	// apart is the minimum time between two messages of one kind about a batch.
-	apart = 5 * time.Minute
+	sufficientFor = 10 * time.Second
+	// gatherFor is the time for which rows are collected into one message.
+	gatherFor = 30 * time.Second
+	// minSpacing is the minimum time between two messages of one kind about a batch.
+	minSpacing = 5 * time.Minute
 	// lease is the lifetime of a claim on a notification. It exceeds the time that sending takes.
 	lease = time.Minute
-	// patience is the timeout of a target.
-	patience = 20 * time.Second
-	// giveUp is the time for which delivery is retried. The end of an older batch is not reported.
-	giveUp = 24 * time.Hour
-	// parting is the time for the last deliveries when the process ends.
-	parting = 10 * time.Second
+	// sendTimeout is the timeout of a target.
+	sendTimeout = 20 * time.Second
+	// retryFor is the time for which delivery is retried. The end of an older batch is not reported.
+	retryFor = 24 * time.Hour
+	// drainTimeout is the time for the last deliveries when the process ends.
+	drainTimeout = 10 * time.Second
 )
 
 // backoff returns the wait after n failed tries.
@@ -103,8 +103,8 @@ func (n *Notifier) Run(ctx context.Context) {
 	// A check that runs when the context ends has time to record its deliveries.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(parting, cancel) })()
-	tick := time.NewTicker(every)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, cancel) })()
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		n.logFailure(work, n.check(work, false))
@@ -127,9 +127,9 @@ func (n *Notifier) logFailure(ctx context.Context, err error) {
 // nothing.
 func (n *Notifier) check(ctx context.Context, last bool) error {
 	err := n.write(ctx, last)
-	gone, e := n.c.Ledger.Notifications().GiveUp(ctx, giveUp)
+	gone, e := n.c.Ledger.Notifications().GiveUp(ctx, retryFor)
 	if gone > 0 {
-		n.c.Log.Error("notifications dropped", "notifications", gone, "after", giveUp.String())
+		n.c.Log.Error("notifications dropped", "notifications", gone, "after", retryFor.String())
 	}
 	return errors.Join(err, e, n.deliver(ctx))
 }
@@ -159,7 +159,7 @@ func (n *Notifier) add(ctx context.Context, notification outbox.Notification, er
 func (n *Notifier) notifyFunds(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	out := reportable.Halt == filing.HaltFunds || reportable.Short
 	enough := !out && reportable.Halt != filing.HaltKey
-	lasted := n.lasted("funds", enough && reportable.FundsReported, steady)
+	lasted := n.lasted("funds", enough && reportable.FundsReported, sufficientFor)
 	switch {
 	case !n.sends(outbox.KindFunds):
 		return nil
@@ -194,7 +194,7 @@ func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportab
 		all = errors.Join(all, n.c.Ledger.Notifications().End(ctx, outbox.KindBatch, id))
 	}
 	for _, id := range reportable.Ended {
-		notification, err := n.batchEnded(ctx, id, time.Now().Add(-giveUp))
+		notification, err := n.batchEnded(ctx, id, time.Now().Add(-retryFor))
 		all = errors.Join(all, n.add(ctx, notification, err))
 	}
 	return all
@@ -224,11 +224,11 @@ func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable,
 	}
 	for h, of := range heaps {
 		what := string(h.kind) + "|" + h.batch
-		if !n.lasted(what, true, gather) && !last {
+		if !n.lasted(what, true, gatherFor) && !last {
 			continue
 		}
 		before, err := n.c.Ledger.Notifications().FindLast(ctx, h.kind, h.batch)
-		if err != nil || !last && time.Since(before) < apart {
+		if err != nil || !last && time.Since(before) < minSpacing {
 			all = errors.Join(all, err)
 			continue
 		}
@@ -299,12 +299,12 @@ func (n *Notifier) deliver(ctx context.Context) error {
 // targets get the notification.
 func (n *Notifier) targetsOf(notification outbox.Notification) []*Target {
 	all := slices.Clone(n.c.Targets)
-	server := slices.IndexFunc(n.c.Targets, func(t *Target) bool { return t.mailTo != nil })
+	server := mailServer(n.c.Targets)
+	if server == nil {
+		return all
+	}
 	for _, recipient := range notification.Recipients {
-		if server < 0 {
-			break
-		}
-		box := n.c.Targets[server].mailTo(recipient)
+		box := server.mailTo(recipient)
 		if !slices.ContainsFunc(all, func(t *Target) bool { return t.id == box.id }) {
 			all = append(all, box)
 		}
@@ -314,8 +314,6 @@ func (n *Notifier) targetsOf(notification outbox.Notification) []*Target {
 
 // send sends a notification in parallel to all targets that do not have it yet.
 func send(ctx context.Context, notification *outbox.Notification, targets []*Target, down map[*Target]error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	waiting := slices.DeleteFunc(slices.Clone(targets), func(t *Target) bool {
 		return slices.Contains(notification.Reported, t.id) || down[t] != nil
 	})
@@ -330,13 +328,11 @@ func send(ctx context.Context, notification *outbox.Notification, targets []*Tar
 
 // Test sends a message to every target and returns their errors, in the order of the targets. The
 // error of a working target is nil.
-func Test(ctx context.Context, targets []*Target) []error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return sendAll(ctx, targets, testMessage)
-}
+func Test(ctx context.Context, targets []*Target) []error { return sendAll(ctx, targets, testMessage) }
 
 func sendAll(ctx context.Context, targets []*Target, m outbox.Notification) []error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	failed := make([]error, len(targets))
 	var sending sync.WaitGroup
 	for i, t := range targets {

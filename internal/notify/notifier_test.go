@@ -247,7 +247,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		time.Sleep(time.Minute)
 		box.want(s.T)
 		s.answer(filing.NoFunds, rows[0])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		want := "The filing service refused an order because of insufficient funds at 00:01 UTC on January 1: " +
 			"\"said the service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit is recorded.\n" +
 			"Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
@@ -261,14 +261,14 @@ func TestFundsOutAndBack(t *testing.T) {
 		time.Sleep(time.Minute) // a deposit is no proof: the service is asked first
 		box.want(s.T)
 		s.answer(filing.Accepted, rows[0])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.want(s.T) // not yet: those that were woken may wait again
 		s.answer(filing.Accepted, rows[1])
 		time.Sleep(6 * time.Minute)
 		box.want(s.T) // the book is empty: still the same want
 		s.must(s.RecordDeposit(ctx, 10*cost, ""))
 		s.answer(filing.Accepted, rows[1:]...)
-		time.Sleep(steady + 2*every)
+		time.Sleep(sufficientFor + 2*checkInterval)
 		box.want(s.T, "b.xlsx is finished: 3 of 3 rows placed", "funds are sufficient again")
 	})
 }
@@ -278,10 +278,10 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		ctx := context.Background()
 		rows := s.add("b", 2)
 		s.answer(filing.NoFunds, rows[0])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.want(s.T, "insufficient funds, 2 rows wait")
 		s.must(s.Fleet().RecordKeyRefused(ctx, "no such key: sk_test_hushhush"))
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		if body := box.message().Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
 			s.Errorf("%s", body)
 		}
@@ -292,7 +292,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		time.Sleep(time.Minute)
 		box.want(s.T, "funds are sufficient again")
 		s.must(s.Fleet().RecordKeyRefused(ctx, "no such key"))
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.want(s.T, "the API key is refused")
 	})
 }
@@ -306,7 +306,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		box.want(s.T)
 		s.answer(filing.Refused, rows[2])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		if m := box.message(); m.Batch != "b" || m.Kind != outbox.KindBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
 			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\n"+
@@ -318,9 +318,9 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		box.want(s.T)
 		_, err := s.RetryBatch(ctx, "b")
 		s.must(err)
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		s.answer(filing.Accepted, rows[2])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.want(s.T, "b.xlsx is finished: 3 of 3 rows placed")
 	})
 }
@@ -334,10 +334,10 @@ func TestSumsThatAreTheLeastSaySo(t *testing.T) {
 		known, not := s.add("known", 2), s.addAt(least, "not", 2)
 		s.answer(filing.NoAnswer, known[0], not[0])
 		s.answer(filing.Accepted, known[1], not[1])
-		time.Sleep(gather + 2*every)
+		time.Sleep(gatherFor + 2*checkInterval)
 		waits := s.addAt(least, "waits", 1)
 		s.answer(filing.NoFunds, waits[0])
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		told := box.bodies()
 		for of, want := range map[string]string{
 			"batch known": "Spent: $75.00.", "uncertain known": "Reserved: $75.00.",
@@ -355,10 +355,10 @@ func TestUncertainRowsAreGathered(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		rows := s.add("b", 20)
 		s.answer(filing.NoAnswer, rows[0])
-		time.Sleep(gather / 2)
+		time.Sleep(gatherFor / 2)
 		s.answer(filing.NoAnswer, rows[1:8]...)
 		box.want(s.T)
-		time.Sleep(gather)
+		time.Sleep(gatherFor)
 		want := `Sent, but the filing service did not confirm them. They may have been bought. Reserved: $600.00.
   row 2  Acme 0 LLC: no answer came in 30 s
   row 3  Acme 1 LLC: no answer came in 30 s
@@ -374,7 +374,7 @@ Check the dashboard, then resolve them: importer resolve b`
 		s.answer(filing.NoAnswer, rows[8:10]...)
 		time.Sleep(time.Minute)
 		s.answer(filing.NoAnswer, rows[10])
-		time.Sleep(apart - 2*time.Minute)
+		time.Sleep(minSpacing - 2*time.Minute)
 		box.want(s.T) // not so soon after the other
 		time.Sleep(2 * time.Minute)
 		box.want(s.T, "3 rows are uncertain in b.xlsx")
@@ -387,11 +387,11 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		a, b := s.add("a", 3), s.add("b", 1)
 		s.answer(filing.Accepted, append(a, b...)...)
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.take()
 		s.except(482, a[0], a[2])
 		s.except(484, b[0])
-		time.Sleep(gather + 2*every)
+		time.Sleep(gatherFor + 2*checkInterval)
 		const exception = "exception 482: a report of an earlier year has a problem (of ***-**-6789); cure " +
 			"the earlier year's report first\n"
 		if body := box.bodies()["exceptions a"]; body != "These filings wait until they are corrected.\n"+
@@ -460,7 +460,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		before := strings.Count(log.String(), "kind="+string(outbox.KindSchedule))
 		away.set(errors.New("no route"))
 		keep("two")
-		pass(giveUp + time.Hour)
+		pass(retryFor + time.Hour)
 		away.set(nil)
 		pass(time.Hour)
 		away.want(s.T)
@@ -494,7 +494,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 		for i := range 105 {
 			s.answer(filing.Accepted, s.add(fmt.Sprintf("old%d", i), 1)...)
 		}
-		time.Sleep(2 * giveUp)
+		time.Sleep(2 * retryFor)
 		s.answer(filing.Accepted, s.add("new", 1)...)
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}})
 		for range 3 {
@@ -572,7 +572,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.Accounts().SetEmail(ctx, paul.ID, "paul@example.com"))
 		s.must(s.Notifications().SetPageAddress(ctx, "https://filings.example.com/"))
 		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		box.take()
 		byPaul := audit.With(ctx, audit.Event{By: "paul", What: "submit"})
 		_, err = s.CreateBatch(byPaul, ledger.Batch{ID: "b", File: "b.xlsx", Product: filing.AnnualReport,
@@ -583,7 +583,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.PrepareBatch(ctx, "b"))
 		_, err = s.Approvals().Submit(byPaul, ledger.Upload{Batch: "b"}, "plan", "paul")
 		s.must(err)
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		all, err := s.Notifications().List(ctx, 1)
 		s.must(err)
 		if got := all[0].Recipients; len(got) != 1 || got[0] != "vera@example.com" {
@@ -595,7 +595,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		}
 		_, err = s.Approvals().Reject(ctx, "b", "vera@example.com", "too early")
 		s.must(err)
-		time.Sleep(2 * every)
+		time.Sleep(2 * checkInterval)
 		all, err = s.Notifications().List(ctx, 5)
 		s.must(err)
 		i := slices.IndexFunc(all, func(n outbox.Notification) bool { return n.Kind == outbox.KindRejected })

@@ -47,7 +47,7 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	if err := r.fault(); err != nil {
 		return err
 	}
-	events, err := s.Events(ctx, r.OrderIDs)
+	events, err := loadEvents(ctx, s.Ledger, r.OrderIDs)
 	if err != nil {
 		return err
 	}
@@ -181,11 +181,7 @@ func (s *Service) lookUpCompany(ctx context.Context, id, name string, others ...
 // Events are the filing service's reports about orders that belong to no row, by order ID.
 type Events map[string][]ledger.Event
 
-// Events loads the events of these orders.
-func (s *Service) Events(ctx context.Context, orders []string) (Events, error) {
-	return loadEvents(ctx, s.Ledger, orders)
-}
-
+// loadEvents loads the events of these orders.
 func loadEvents(ctx context.Context, l *ledger.Ledger, orders []string) (Events, error) {
 	all, err := l.UnknownEvents(ctx, orders)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	interval     = 2 * time.Second
 	firstBackoff = time.Second
 	lastBackoff  = time.Minute
-	// parting limits the work on stored events when the applier ends.
-	parting = 5 * time.Second
+	// drainTimeout limits the work on stored events when the applier ends.
+	drainTimeout = 5 * time.Second
 )
 
 // newApplier returns an applier. Run runs it.
@@ -62,7 +62,7 @@ func (a *Applier) Run(ctx context.Context) {
 		}
 		timer.Stop()
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	if err := a.drain(last); err != nil {
 		a.log.Error("events left for the next process", "err", err)

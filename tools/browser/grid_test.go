@@ -56,16 +56,20 @@ func faultySheet(tb testing.TB) table {
 // openGrid uploads a sheet and waits for its grid.
 func (p *person) openGrid(path string) {
 	p.t.Helper()
-	p.open("/")
-	p.depart()
-	p.attach("input[type=file]", path)
-	p.arrive()
+	p.choose(path)
 	p.waitForGrid()
 }
 
 func (p *person) waitForGrid() {
 	p.t.Helper()
 	p.until(`document.querySelector("#fix[data-ready] .slick-row")`)
+}
+
+// showAll shows all rows.
+func (p *person) showAll() {
+	p.t.Helper()
+	p.press("All")
+	p.until(`document.querySelector("[data-show=all]").ariaPressed === "true"`)
 }
 
 // tally is the count of a tab of the grid.
@@ -100,30 +104,19 @@ func (g *gridSession) pressKeys(p *person, keys string, modifiers ...chromedp.Mo
 	p.pressKeys(keys, modifiers...)
 }
 
-// cell is the text of the active cell, with its address.
-func (p *person) cell() string {
-	p.t.Helper()
-	return eval[string](p, `document.querySelector(".fix-where b").textContent + " " +
-		(document.querySelector(".slick-cell.active")?.textContent ?? "")`)
-}
+// activeCell is the address of the active cell and its text.
+const activeCell = `document.querySelector(".fix-where b")?.textContent + " " +
+	(document.querySelector(".slick-cell.active")?.textContent ?? "")`
 
 // wantCell waits until the active cell has this address and text, and the focus.
 func (g *gridSession) wantCell(p *person, want string) {
 	g.Helper()
-	g.wantCellOf(p, want)
+	if !p.soon(patience/4, activeCell+" === "+quoted(want)) {
+		g.Fatalf("%s: the active cell is %q, want %q\n%s", p.name, eval[string](p, activeCell), want, p.state())
+	}
 	if !eval[bool](p, `document.querySelector(".fix-table").contains(document.activeElement)`) {
 		g.Errorf("%s: at %s the focus is outside the table: %s", p.name, want,
 			eval[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
-	}
-}
-
-// wantCellOf waits until the active cell has this address and text.
-func (g *gridSession) wantCellOf(p *person, want string) {
-	g.Helper()
-	const cell = `document.querySelector(".fix-where b")?.textContent + " " +
-		(document.querySelector(".slick-cell.active")?.textContent ?? "")`
-	if !p.soon(patience/4, cell+" === "+quoted(want)) {
-		g.Fatalf("%s: the active cell is %q, want %q\n%s", p.name, p.cell(), want, p.state())
 	}
 }
 
@@ -212,9 +205,7 @@ func (g *gridSession) fixByKeyboard() {
 		document.activeElement.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
 		return true;
 	})()`
-	if !eval[bool](p, `getSelection().removeAllRanges(), document.activeElement.matches(".slick-cell")`) {
-		g.Error("the active cell has no focus")
-	}
+	p.expect(`getSelection().removeAllRanges(), document.activeElement.matches(".slick-cell")`, "the active cell has no focus")
 	g.pressKeys(p, kb.F8) // the next error
 	g.wantCell(p, "I5 25")
 	eval[bool](p, fmt.Sprintf(paste, quoted("2025\r\n2025\r\n\"2025\"\r\n2025\r\n2025\r\n")))
@@ -246,9 +237,7 @@ func (g *gridSession) fixByKeyboard() {
 	g.pressKeys(p, kb.Enter)
 	p.wantCount("errors", "0")
 	p.waitSaved()
-	if !eval[bool](p, `window.before`) {
-		g.Error("the page was loaded again")
-	}
+	p.expect(`window.before`, "the page was loaded again")
 }
 
 // leaveAndReturn types, leaves at once and comes back: nothing is lost.
@@ -283,18 +272,15 @@ func (g *gridSession) editTogether() {
 	for _, one := range []*person{p, frank} {
 		one.open(at)
 		one.waitForGrid()
-		one.press("All")
-		one.until(`document.querySelector("[data-show=all]").ariaPressed === "true"`)
+		one.showAll()
 	}
 	// Frank enters the year of row 3 while the owner's page does not know it yet.
 	g.enterYear(frank, 3, "2026")
 	frank.waitSaved()
 	g.enterYear(p, 4, "2025")
 	p.waitSaved()
-	p.until(`[...document.querySelectorAll(".slick-pane-right .slick-row[aria-rowindex='3'] .slick-cell")]
-		.some((e) => e.textContent === "2026")`) // what Frank entered arrives
-	frank.until(`[...document.querySelectorAll(".slick-pane-right .slick-row[aria-rowindex='4'] .slick-cell")]
-		.some((e) => e.textContent === "2025")`)
+	p.waitCell(3, "2026") // what Frank entered arrives
+	frank.waitCell(4, "2025")
 
 	// Both enter the year of one row: the owner, whose connection is away, is asked.
 	for _, c := range []struct {
@@ -314,10 +300,15 @@ func (g *gridSession) editTogether() {
 		p.press(c.choice)
 		p.waitSaved()
 		g.wantCell(p, fmt.Sprintf("I%d %s", c.row, c.after))
-		frank.until(fmt.Sprintf(`[...document.querySelectorAll(
-			".slick-pane-right .slick-row[aria-rowindex='%d'] .slick-cell")]
-			.some((e) => e.textContent === %q)`, c.row, c.after))
+		frank.waitCell(c.row, c.after)
 	}
+}
+
+// waitCell waits until a row shows a text.
+func (p *person) waitCell(row int, text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`[...document.querySelectorAll(
+		".slick-pane-right .slick-row[aria-rowindex='%d'] .slick-cell")].some((e) => e.textContent === %q)`, row, text))
 }
 
 // enterYear types into the year of a row.
@@ -355,9 +346,7 @@ func TestGridOnPhone(t *testing.T) {
 	p.pressKeys(strings.Repeat(kb.Backspace, len("not an address")) + "ana@example.com")
 	p.tapAt(p.cellAt("E5")) // saves the first
 	p.waitSaved()
-	if got := p.savedRow(4)["User Email"]; got != "ana@example.com" {
-		g.Errorf("%q was saved", got)
-	}
+	p.wantSaved(4, "User Email", "ana@example.com")
 	p.pressKeys(kb.Escape)
 	at := p.cellAt("E6")
 	call(p, input.SynthesizeScrollGesture, input.SynthesizeScrollGestureParams{
@@ -367,15 +356,11 @@ func TestGridOnPhone(t *testing.T) {
 	if n := eval[int](p, `document.querySelectorAll(".slick-cell.selected").length`); n > 1 {
 		g.Errorf("a finger that scrolls selects %d cells", n)
 	}
-	if !eval[bool](p, `document.querySelector(".slick-cell.l1").getBoundingClientRect().left >= 0`) {
-		g.Error("the company is not visible beside the other columns")
-	}
+	p.expect(`document.querySelector(".slick-cell.l1").getBoundingClientRect().left >= 0`, "the company is not visible beside the other columns")
 	p.press("Next error")
 	p.press("Undo")
 	p.waitSaved()
-	if got := p.savedRow(4)["User Email"]; got != "not an address" {
-		g.Errorf("%q after the undo", got)
-	}
+	p.wantSaved(4, "User Email", "not an address")
 }
 
 // tapAt taps a place in the window.

@@ -83,8 +83,7 @@ func (g *gridSession) typeOverRow(sheet table, row int) {
 	g.Helper()
 	p := g.owner
 	p.openGrid(sheet.save(g.T, "keys.csv"))
-	p.press("All")
-	p.until(`document.querySelector("[data-show=all]").ariaPressed === "true"`)
+	p.showAll()
 	p.clickAt(p.cellAt(fmt.Sprintf("B%d", row)), 1)
 	for range len(sheet[0]) + 1 { // one column is of the filing service
 		header := eval[string](p, `document.querySelector(".fix-where").lastChild.textContent.trim()`)
@@ -127,9 +126,7 @@ func (g *gridSession) editByDoubleClick(cell, header string) {
 	p.pressKeys("7")
 	p.pressKeys(kb.Enter)
 	p.waitSaved()
-	if got := p.savedRow(row)[header]; got != before+"7" {
-		g.Errorf("after a double click on %s and a key %q was saved, want %q", cell, got, before+"7")
-	}
+	p.wantSaved(row, header, before+"7")
 }
 
 // typeBesideChanges types while the page changes around the editor, and leaves the
@@ -146,23 +143,16 @@ func (g *gridSession) typeBesideChanges() {
 	if got := p.editorText(); got != "Falcon" {
 		g.Errorf("after the window changed, the editor has %q, want Falcon", got)
 	}
-	p.press("All")
-	p.until(`document.querySelector("[data-show=all]").ariaPressed === "true"`)
+	p.showAll()
 	p.waitSaved()
-	if got := p.savedRow(2)["Legal Name"]; got != "Falcon" {
-		g.Errorf("typed Falcon and clicked a tab, and %q was saved", got)
-	}
-	if !eval[bool](p, `document.activeElement.matches("[data-show=all]")`) {
-		g.Error("the focus is not where the click was")
-	}
+	p.wantSaved(2, "Legal Name", "Falcon")
+	p.expect(`document.activeElement.matches("[data-show=all]")`, "the focus is not where the click was")
 	p.clickAt(p.cellAt("B3"), 1)
 	p.pressKeys("Heron")
 	p.do("reload", chromedp.Reload())
 	p.waitForGrid()
 	p.waitSaved()
-	if got := p.savedRow(3)["Legal Name"]; got != "Heron" {
-		g.Errorf("typed Heron and reloaded the page, and %q was saved", got)
-	}
+	p.wantSaved(3, "Legal Name", "Heron")
 }
 
 // waitDrawn waits until the page is drawn again after its size changed.
@@ -209,6 +199,14 @@ func (p *person) cellAt(cell string) point {
 func (p *person) editorText() string {
 	p.t.Helper()
 	return eval[string](p, `document.querySelector(".slick-cell input")?.value ?? "(no editor)"`)
+}
+
+// wantSaved checks a saved cell of a row.
+func (p *person) wantSaved(row int, header, want string) {
+	p.t.Helper()
+	if got := p.savedRow(row)[header]; got != want {
+		p.t.Errorf("%s: %q was saved as %s of row %d, want %q", p.name, got, header, row, want)
+	}
 }
 
 // savedRow reads the saved cells of a row by their headers.

@@ -52,9 +52,7 @@ func (g *gridSession) confirmNames() {
 	})()`) {
 		g.Error("the rows of the dialog lie over its box or its button")
 	}
-	if !eval[bool](p, `document.querySelector("dialog .primary").disabled`) {
-		g.Error("the names can be confirmed before anyone has looked")
-	}
+	p.expect(`document.querySelector("dialog .primary").disabled`, "the names can be confirmed before anyone has looked")
 	p.tick("dialog .check input", true)
 	p.press("Confirm all 24 names")
 	p.wantCount("errors", "0")

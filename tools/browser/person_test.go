@@ -146,6 +146,14 @@ func eval[T any](p *person, script string) T {
 	return v
 }
 
+// expect reports an error unless a script is true.
+func (p *person) expect(script, otherwise string) {
+	p.t.Helper()
+	if !eval[bool](p, script) {
+		p.t.Errorf("%s: %s\n%s", p.name, otherwise, p.state())
+	}
+}
+
 func evaluate[T any](p *person, script string) (T, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()

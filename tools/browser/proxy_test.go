@@ -15,7 +15,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	gone  bool
-	ends  map[net.Conn]bool
+	ends  []net.Conn
 	lines sync.WaitGroup
 }
 
@@ -26,7 +26,7 @@ func newProxy(t *testing.T, to string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &proxy{from: l.Addr().String(), to: to, ends: make(map[net.Conn]bool)}
+	w := &proxy{from: l.Addr().String(), to: to}
 	w.lines.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -43,19 +43,14 @@ func newProxy(t *testing.T, to string) *proxy {
 // forward copies both ways until one of the ends closes.
 func (w *proxy) forward(near net.Conn) {
 	defer near.Close()
-	if !w.track(near) {
-		return
-	}
-	defer w.untrack(near)
 	far, err := net.Dial("tcp", w.to)
 	if err != nil {
 		return
 	}
 	defer far.Close()
-	if !w.track(far) {
+	if !w.track(near, far) {
 		return
 	}
-	defer w.untrack(far)
 	var both sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
@@ -67,19 +62,11 @@ func (w *proxy) forward(near net.Conn) {
 	both.Wait()
 }
 
-func (w *proxy) track(c net.Conn) bool {
+func (w *proxy) track(ends ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.gone {
-		w.ends[c] = true
-	}
+	w.ends = append(w.ends, ends...)
 	return !w.gone
-}
-
-func (w *proxy) untrack(c net.Conn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.ends, c)
 }
 
 // disconnect resets the open connections and refuses new ones until reconnect.
@@ -87,12 +74,13 @@ func (w *proxy) disconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = true
-	for c := range w.ends {
+	for _, c := range w.ends { // some are closed already
 		if tcp, ok := c.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // a reset, as of a lost network, and not the FIN of a server that ends
 		}
 		c.Close()
 	}
+	w.ends = nil
 }
 
 func (w *proxy) reconnect() {

@@ -130,13 +130,19 @@ func (w *workflow) addTwo() {
 	w.vera = w.invite("vera", w.deployment.address, "approver")
 }
 
-// upload chooses a file on the home page and waits until its rows are checked.
-func (p *person) upload(path string) {
+// choose chooses a file on the home page, whose upload starts at once, and waits for the next page.
+func (p *person) choose(path string) {
 	p.t.Helper()
 	p.open("/")
 	p.depart()
-	p.attach("input[type=file]", path) // it starts at once
+	p.attach("input[type=file]", path)
 	p.arrive()
+}
+
+// upload chooses a file on the home page and waits until its rows are checked.
+func (p *person) upload(path string) {
+	p.t.Helper()
+	p.choose(path)
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after the upload of %s the page is %s\n%s", p.name, path, at, p.state())
 	}
