@@ -113,7 +113,7 @@ func (d *Draft) load(im *Import) error {
 	d.base = d.whole[first:]
 	for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
 		if _, found := findRow(d.base, row); row > im.layout.row && !found {
-			return (&rowReader{file: im.file, sheet: im.sheet, pending: []int{row}}).missingRow()
+			return im.file.missingRow(im.sheet, row)
 		}
 	}
 	d.columns = im.draftColumns()

@@ -2,10 +2,7 @@ package importer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -54,22 +51,13 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // Each returns a *sheet.FormatError if the sheet cannot be read to its end. The rows before the
 // error are not reliable either.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
-	return hideInError(im.eachChunk(ctx, func(rows []Row) error { return eachOf(rows, fn) }))
+	return hideInError(im.each(ctx, false, fn))
 }
 
-// chunk is a block of rows with their orders and problems.
-type chunk struct {
-	block  sheet.Block
-	rows   []Row
-	drafts []draft
-}
-
-// eachChunk calls fn with the rows of each chunk.
-func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
+// each is Each, except that fn may keep the rows if keep is set.
+func (im *Import) each(ctx context.Context, keep bool, fn func(*Row) error) error {
 	if im.repeats == nil {
-		repeats, err := im.findRepeats(func(do func(*Row) error) error {
-			return im.readChunks(ctx, func(rows []Row) error { return eachOf(rows, do) })
-		})
+		repeats, err := im.findRepeats(func(do func(*Row) error) error { return im.readRows(ctx, false, do) })
 		if err != nil {
 			return err
 		}
@@ -77,66 +65,32 @@ func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 	}
 	final := im.newFinalPass(im.repeats)
 	defer final.note()
-	return im.readChunks(ctx, func(rows []Row) error {
-		for i := range rows {
-			final.addRow(&rows[i])
-		}
-		return fn(rows)
+	return im.readRows(ctx, keep, func(r *Row) error {
+		final.addRow(r)
+		return fn(r)
 	})
 }
 
-func eachOf(rows []Row, do func(*Row) error) error {
-	for i := range rows {
-		if err := do(&rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readChunks calls fn with the checked rows of each chunk. The rows are not compared with each
-// other.
-func (im *Import) readChunks(ctx context.Context, fn func([]Row) error) error {
-	r, err := im.file.rows(im.sheet)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+// readRows calls fn with the checked rows. The rows are not compared with each other. fn may keep
+// them if keep is set.
+func (im *Import) readRows(ctx context.Context, keep bool, fn func(*Row) error) error {
 	checker := im.newChecker()
-	for c := new(chunk); ; {
+	row, request := new(Row), new(draft)
+	return im.file.eachRow(im.sheet, func(in *sheet.Row) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if im.options.Run != nil {
-			// All rows of a run are kept until they are sorted.
-			c = new(chunk)
-		}
-		if err := r.Read(&c.block); errors.Is(err, io.EOF) {
+		if in.Number <= im.layout.row {
 			return nil
-		} else if err != nil {
-			return err
 		}
-		checker.checkChunk(c)
-		if err := fn(c.rows); err != nil {
-			return err
+		if keep {
+			row, request = new(Row), new(draft)
 		}
-	}
-}
-
-// checkChunk checks the rows of a chunk that are below the header.
-func (c *checker) checkChunk(s *chunk) {
-	in := s.block.Rows
-	for len(in) > 0 && in[0].Number <= c.im.layout.row {
-		in = in[1:]
-	}
-	s.rows = slices.Grow(s.rows[:0], len(in))[:len(in)]
-	s.drafts = slices.Grow(s.drafts[:0], len(in))[:len(in)]
-	for i := range in {
-		c.check(&in[i], &s.rows[i], &s.drafts[i])
-	}
-	if c.im.options.Run != nil {
-		s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.notInRun })
-	}
+		if checker.check(in, row, request); row.notInRun {
+			return nil
+		}
+		return fn(row)
+	})
 }
 
 // finalPass compares each row with the others and collects the notes on the whole file.

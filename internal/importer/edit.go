@@ -3,9 +3,7 @@ package importer
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -239,79 +237,53 @@ func hashLines(lines []string) string {
 	return hex.EncodeToString(whole[:])[:16]
 }
 
-// rowReader reads the rows of a sheet with the edits applied.
-type rowReader struct {
-	*sheet.Reader
-	file    *editedFile
-	sheet   string
-	overlay *overlay
-	// pending are the rows whose edits were not applied yet. It is empty if only the first rows are
-	// read.
-	pending []int
+// eachRow calls do with each row of a sheet with the edits applied, until do returns sheet.SkipRest.
+func (f *editedFile) eachRow(name string, do func(*sheet.Row) error) error {
+	o := f.overlay(name)
+	pending := slices.Sorted(maps.Keys(o.rows))
+	ended := false
+	err := f.EachRow(name, func(row *sheet.Row) error {
+		if len(pending) > 0 && pending[0] < row.Number {
+			return f.missingRow(name, pending[0])
+		}
+		if len(pending) > 0 && pending[0] == row.Number {
+			pending = pending[1:]
+		}
+		if !o.apply(row) {
+			return nil
+		}
+		err := do(row)
+		ended = err == sheet.SkipRest
+		return err
+	})
+	if err == nil && len(pending) > 0 && !ended {
+		return f.missingRow(name, pending[0])
+	}
+	return err
 }
 
-// first opens a sheet to read its first rows.
-func (f *editedFile) first(name string) (*rowReader, error) {
-	r, err := f.Rows(name)
-	return &rowReader{Reader: r, file: f, sheet: name, overlay: f.overlay(name)}, err
-}
-
-// rows opens a sheet to read all rows.
-func (f *editedFile) rows(name string) (*rowReader, error) {
-	r, err := f.first(name)
-	r.pending = slices.Sorted(maps.Keys(r.overlay.rows))
-	return r, err
-}
+// The limits of the first rows of a sheet, which are read to understand it.
+const (
+	maxHeadRows  = 512
+	maxHeadWidth = 1 << 14
+)
 
 // head reads the first rows of a sheet.
 func (f *editedFile) head(name string) (head []sheet.Row, err error) {
-	r, err := f.first(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	for len(head) <= headRows {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
+	o, cells := f.overlay(name), 0
+	err = f.EachRow(name, func(row *sheet.Row) error {
+		if o.apply(row) {
+			head = append(head, *row)
 		}
-		head = append(head, block.Rows...)
-	}
-	return head, nil
+		if cells += len(row.Cells); len(head) > headRows && (cells >= maxHeadWidth || len(head) >= maxHeadRows) {
+			return sheet.SkipRest
+		}
+		return nil
+	})
+	return head, err
 }
 
-func (r *rowReader) Read(b *sheet.Block) error {
-	for {
-		err := r.Reader.Read(b)
-		if len(r.overlay.edits) == 0 || err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		kept := b.Rows[:0]
-		for _, row := range b.Rows {
-			if len(r.pending) > 0 && r.pending[0] < row.Number {
-				return r.missingRow()
-			}
-			if len(r.pending) > 0 && r.pending[0] == row.Number {
-				r.pending = r.pending[1:]
-			}
-			if r.overlay.apply(&row) {
-				kept = append(kept, row)
-			}
-		}
-		if b.Rows = kept; len(kept) > 0 {
-			return nil
-		}
-		if err != nil && len(r.pending) > 0 {
-			return r.missingRow()
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (r *rowReader) missingRow() error {
-	return r.file.badEdit(r.sheet, "a correction is for row %d, which is blank or beyond the last", r.pending[0])
+// missingRow returns the error for an edit of a row that does not exist.
+func (f *editedFile) missingRow(name string, row int) error {
+	return f.badEdit(name, "a correction is for row %d, which is blank or beyond the last", row)
 }

@@ -131,13 +131,10 @@ func (im *Import) refuseChangedResults() error {
 		return err
 	}
 	var changed []string
-	err = results.readChunks(context.Background(), func(rows []Row) error {
-		for i := range rows {
-			if bought := results.own.changedSince(&rows[i]); bought != "" {
-				changed = append(changed, fmt.Sprintf("row %d, whose order %s was bought for %q, says %q",
-					rows[i].Number, ordersIn(rows[i].Cells[results.own.orders].Text)[0], plainKey(bought),
-					plainKey(rows[i].Read.SheetKeys()[0])))
-			}
+	err = results.readRows(context.Background(), false, func(r *Row) error {
+		if bought := results.own.changedSince(r); bought != "" {
+			changed = append(changed, fmt.Sprintf("row %d, whose order %s was bought for %q, says %q", r.Number,
+				ordersIn(r.Cells[results.own.orders].Text)[0], plainKey(bought), plainKey(r.Read.SheetKeys()[0])))
 		}
 		return nil
 	})
@@ -169,7 +166,7 @@ type otherPurchases struct {
 }
 
 // skipBought skips such rows before they are recorded.
-func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
+func (e *otherPurchases) skipBought(ctx context.Context, rows []*Row) error {
 	own := &e.im.own
 	if e.past == nil || e.im.options.Again != "" ||
 		own.result < 0 && (own.origin == nil || len(own.origin.Bought) == 0) {
@@ -178,7 +175,7 @@ func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 	var orders []string
 	all := make(map[int]ledger.BoughtRow)
 	for i := range rows {
-		if b, is := own.bought(&rows[i]); is && rows[i].Result == filing.Ready {
+		if b, is := own.bought(rows[i]); is && rows[i].Result == filing.Ready {
 			all[i] = b
 			orders = append(orders, ordersIn(b.Orders)...)
 		}
@@ -199,7 +196,7 @@ func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 		}
 		e.rows++
 		e.ordered = append(e.ordered, ids...)
-		r := &rows[i]
+		r := rows[i]
 		as := ""
 		if len(ids) > 0 {
 			as = " as " + strings.Join(ids, ", ")

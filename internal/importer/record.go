@@ -99,7 +99,7 @@ func (r *recording) findOriginal(ctx context.Context) error {
 }
 
 // skipBought skips the rows that were ordered through another ledger, unless they are corrections.
-func (r *recording) skipBought(ctx context.Context, rows []Row) error {
+func (r *recording) skipBought(ctx context.Context, rows []*Row) error {
 	if r.original != nil {
 		return nil
 	}
@@ -108,34 +108,43 @@ func (r *recording) skipBought(ctx context.Context, rows []Row) error {
 
 // addInOrder adds the rows in the order of the sheet while the sheet is read.
 func (r *recording) addInOrder(ctx context.Context) error {
-	var out []ledger.Row
-	return r.im.eachChunk(ctx, func(rows []Row) error {
+	rows := make([]*Row, 0, rowsAtOnce)
+	add := func() error {
 		if err := r.skipBought(ctx, rows); err != nil || len(rows) == 0 {
 			return err
 		}
-		out = out[:0]
-		for i := range rows {
-			out = append(out, r.row(&rows[i]))
+		out := make([]ledger.Row, len(rows))
+		for i, row := range rows {
+			out[i] = r.row(row)
 		}
+		rows = rows[:0]
 		return r.to.AddRows(ctx, r.batch.ID, out)
+	}
+	err := r.im.each(ctx, true, func(row *Row) error {
+		if rows = append(rows, row); len(rows) < rowsAtOnce {
+			return nil
+		}
+		return add()
 	})
+	if err != nil {
+		return err
+	}
+	return add()
 }
 
 // addByPriority reads all rows of a schedule's run and adds them by due date. They are sent in this
 // order.
 func (r *recording) addByPriority(ctx context.Context) error {
 	var out []ledger.Row
-	err := r.im.eachChunk(ctx, func(rows []Row) error {
-		for i := range rows {
-			out = append(out, r.row(&rows[i]))
-		}
+	err := r.im.each(ctx, true, func(row *Row) error {
+		out = append(out, r.row(row))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
-	for part := range slices.Chunk(out, scheduleChunk) {
+	for part := range slices.Chunk(out, rowsAtOnce) {
 		if err := r.to.AddRows(ctx, r.batch.ID, part); err != nil {
 			return err
 		}
@@ -143,8 +152,8 @@ func (r *recording) addByPriority(ctx context.Context) error {
 	return nil
 }
 
-// scheduleChunk is how many rows of a schedule's run are added at once.
-const scheduleChunk = 1000
+// rowsAtOnce is how many rows are added at once.
+const rowsAtOnce = 500
 
 // row returns a row in the form of the ledger.
 func (r *recording) row(of *Row) ledger.Row {

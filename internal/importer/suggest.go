@@ -158,7 +158,7 @@ func meantBy(text string, words map[string]string) (meaning string) {
 
 // suggestYears finds the year in a text such as "25", "2O25", "FY 25" or "2025 AR".
 func suggestYears(value string) []string {
-	digits := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1").Replace(strings.Map(narrowDigit, value))
+	digits := lettersAsDigits.Replace(strings.Map(narrowDigit, value))
 	if len(digits) == 4 && isDigits(digits) {
 		return []string{digits}
 	}
@@ -180,7 +180,7 @@ func suggestYears(value string) []string {
 // suggestZIPs adds the leading zeros that a spreadsheet program removed, and writes a hyphen
 // between the two parts of a long code.
 func suggestZIPs(value string) []string {
-	plain := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1", " ", "-").Replace(value)
+	plain := strings.ReplaceAll(lettersAsDigits.Replace(value), " ", "-")
 	first, second, long := strings.Cut(strings.Trim(plain, "-."), "-")
 	switch {
 	case !isDigits(first) || long && (!isDigits(second) || len(second) != 4):

@@ -3,7 +3,6 @@ package importer
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -149,16 +148,14 @@ func headRowsOf(head []sheet.Row) (all []HeadRow) {
 // countRows counts the rows below the header, up to a limit.
 func (im *Import) countRows() (n int) {
 	const most = 2000
-	r, err := im.file.first(im.sheet)
-	if err == nil {
-		err = sheet.EachRow(r, func(row *sheet.Row) error {
-			if n += oneIf(row.Number > im.layout.row); n > most {
-				return errors.New("too many to count")
-			}
-			return nil
-		})
-	}
-	if err != nil {
+	o := im.file.overlay(im.sheet)
+	err := im.file.EachRow(im.sheet, func(row *sheet.Row) error {
+		if n += oneIf(o.apply(row) && row.Number > im.layout.row); n > most {
+			return sheet.SkipRest
+		}
+		return nil
+	})
+	if err != nil || n > most {
 		return -1
 	}
 	return n
@@ -231,9 +228,9 @@ func (im *Import) shape() (string, error) {
 		for _, c := range row.Cells {
 			fmt.Fprintf(whole, "%q,", foldHeader(c.Text))
 		}
-		return io.EOF
+		return sheet.SkipRest
 	})
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(whole.Sum(nil))[:16], nil

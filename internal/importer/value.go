@@ -61,53 +61,64 @@ func (c *cellReader) readCell(b *binding, cell sheet.Cell) string {
 	if !isASCII(text) {
 		text = c.readText(b, text)
 	}
+	if (b.kind == nameKind || b.kind == textKind) && !b.unsent && c.readMisread(b, cell, text) {
+		return ""
+	}
+	value, message := c.readKind(b, cell, text)
+	if message != "" {
+		c.addError(b, text, message)
+		return ""
+	}
+	return value
+}
+
+// readKind returns the value of a text in a column, or the message of an error.
+func (c *cellReader) readKind(b *binding, cell sheet.Cell, text string) (value, message string) {
 	switch b.kind {
-	case nameKind, textKind:
-		if !b.unsent && c.readMisread(b, cell, text) {
-			return ""
-		}
 	case companyKind:
 		if id, ok := idInAddress(text); ok {
-			c.addError(b, text, strconv.Quote(text)+" is a web address: enter "+id)
-			return ""
+			return "", strconv.Quote(text) + " is a web address: enter " + id
 		}
 		if cell.Kind == sheet.Number {
-			c.addError(b, text, "the cell holds the number "+text+
-				", but company IDs and slugs are text: format the column as text and enter the ID")
-			return ""
+			return "", "the cell holds the number " + text +
+				", but company IDs and slugs are text: format the column as text and enter the ID"
 		}
 	case stateKind:
-		return c.readState(b, text)
+		state, ok := filing.ParseState(strings.Join(strings.Fields(text), " "))
+		if !ok {
+			return "", strconv.Quote(text) + " is not a US state: enter a two-letter code such as DE"
+		}
+		return string(state), ""
 	case yearKind:
-		return c.readYear(b, cell, text)
+		return c.readYear(cell, text)
 	case boolKind:
 		return c.readBool(b, text)
 	case dateKind:
 		return c.readDate(b, cell, text)
 	case entityKind:
-		return c.readEntityType(b, text)
+		return readEntityType(text)
 	case choiceKind:
-		return c.readChoice(b, cell, text)
+		return readChoice(b, cell, text)
 	case openKind:
 		if choice, ok := b.choose(text); ok {
-			return choice
+			return choice, ""
 		}
 	case placeKind:
 		if code, ok := filing.ParseUSPlace(text); ok {
-			return code
+			return code, ""
 		}
 	case countryKind:
-		return c.readCountry(b, text)
+		return readCountry(text)
 	case countKind:
-		return c.readCount(b, text)
+		return readCount(text)
 	case ssnKind:
-		return c.readSSN(b, cell, text)
+		return readSSN(cell, text)
 	case emailKind:
-		return c.readEmail(b, text)
+		return readEmail(text)
 	case phoneKind:
-		return c.readPhone(b, text)
+		return readPhone(text)
 	}
-	return text
+	return text, ""
 }
 
 func isASCII(s string) bool {
@@ -182,28 +193,18 @@ func isUnusual(r rune) bool {
 	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
 }
 
-func (c *cellReader) readState(b *binding, text string) string {
-	state, ok := filing.ParseState(strings.Join(strings.Fields(text), " "))
-	if !ok {
-		c.addError(b, text, strconv.Quote(text)+" is not a US state: enter a two-letter code such as DE")
-		return ""
-	}
-	return string(state)
-}
-
 // readYear accepts four digits, also as "2026.0", FY2026 or '2026. A date is a year if its cell
 // shows only the year, or if the year was entered in a cell with a date format.
-func (c *cellReader) readYear(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readYear(cell sheet.Cell, text string) (value, message string) {
 	if cell.Kind == sheet.Date {
 		if year, ok := yearOf(cell); ok {
-			return year
+			return year, ""
 		}
-		c.addError(b, text, "the cell holds the date "+text+
-			", not a year: enter the four digits of the year, and format the cell as a number or as text")
-		return ""
+		return "", "the cell holds the date " + text +
+			", not a year: enter the four digits of the year, and format the cell as a number or as text"
 	}
 	if len(text) == 4 && isDigits(text) {
-		return text
+		return text, ""
 	}
 	year := strings.Map(narrowDigit, text)
 	if whole, zeros, found := strings.Cut(year, "."); found && len(whole) == 4 && strings.Trim(zeros, "0") == "" {
@@ -213,21 +214,20 @@ func (c *cellReader) readYear(b *binding, cell sheet.Cell, text string) string {
 	if len(year) > 2 && strings.EqualFold(year[:2], "FY") {
 		year = strings.TrimLeft(year[2:], " -'")
 	}
-	zeros := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1").Replace(year)
+	zeros := lettersAsDigits.Replace(year)
 	switch {
 	case len(year) == 4 && isDigits(year):
-		return year
+		return year, ""
 	case len(year) == 2 && isDigits(year):
-		c.addError(b, text,
-			strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
+		return "", strconv.Quote(text) + " has two digits: enter the filing year with four digits, such as 20" + year
 	case len(zeros) == 4 && isDigits(zeros):
-		c.addError(b, text, strconv.Quote(text)+" has letters in place of digits: enter "+zeros)
-	default:
-		c.addError(b, text, fmt.Sprintf("%q is not a year: enter the filing year with four digits, such as %d", text,
-			c.year))
+		return "", strconv.Quote(text) + " has letters in place of digits: enter " + zeros
 	}
-	return ""
+	return "", fmt.Sprintf("%q is not a year: enter the filing year with four digits, such as %d", text, c.year)
 }
+
+// lettersAsDigits replaces the letters that look like digits.
+var lettersAsDigits = strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1")
 
 // narrowDigit replaces the wide digits of East Asian keyboards by plain digits.
 func narrowDigit(r rune) rune {
@@ -282,17 +282,16 @@ func yesNo(word string) string {
 	return ""
 }
 
-func (c *cellReader) readBool(b *binding, text string) string {
+func (c *cellReader) readBool(b *binding, text string) (value, message string) {
 	if said := yesNo(strings.ToLower(text)); said != "" {
-		return said
+		return said, ""
 	}
-	message := strconv.Quote(text) + " is not yes or no: enter yes or no"
+	message = strconv.Quote(text) + " is not yes or no: enter yes or no"
 	if b.id == orderAgent {
 		message += "; or, if the column names your agents, " + c.im.options.remedyText(readColumnAs, b.header,
 			columns[agentCompanyName].header, b.mapName+"="+columns[agentCompanyName].header)
 	}
-	c.addError(b, text, message)
-	return ""
+	return "", message
 }
 
 // dateForms are the forms of dates in text. Day and month are never guessed. A date with slashes
@@ -304,39 +303,35 @@ var dateForms = []string{
 	"2006-01-02T15:04:05Z07:00", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM",
 }
 
-func (c *cellReader) readDate(b *binding, cell sheet.Cell, text string) string {
+func (c *cellReader) readDate(b *binding, cell sheet.Cell, text string) (value, message string) {
 	const remedy = ": enter it as YYYY-MM-DD"
 	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
-		c.addError(b, text, "the number "+text+" is not a date"+remedy)
-		return ""
+		return "", "the number " + text + " is not a date" + remedy
 	}
 	if isEitherWay(text) {
 		if other, known := c.im.dayFirst[b.index]; known {
-			c.addError(b, text,
-				fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
-					text, other.text, other.cell, remedy))
-			return ""
+			return "", fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
+				text, other.text, other.cell, remedy)
 		}
 	}
 	if day, ok := dayIn(text, dateForms...); ok && day.Year() >= 1000 {
-		return day.Format(time.DateOnly)
+		return day.Format(time.DateOnly), ""
 	}
 	if day, ok := shortYear(text); ok {
 		if c.im.shortYear == "" {
 			c.im.shortYear = fmt.Sprintf("%q (%s) is %s", text, sheet.CellName(b.index, c.row.Number),
 				day.Format(time.DateOnly))
 		}
-		return day.Format(time.DateOnly)
+		return day.Format(time.DateOnly), ""
 	}
-	message := strconv.Quote(text) + " is not a date in a recognized form" + remedy
+	message = strconv.Quote(text) + " is not a date in a recognized form" + remedy
 	if day, ok := dayFirst(text); ok {
 		if _, known := c.im.dayFirst[b.index]; !known {
 			c.im.dayFirst[b.index] = cellText{sheet.CellName(b.index, c.row.Number), strings.Clone(text)}
 		}
 		message = strconv.Quote(text) + " has the day before the month: enter it as " + day.Format(time.DateOnly)
 	}
-	c.addError(b, text, message)
-	return ""
+	return "", message
 }
 
 // shortYearForms are the forms of dates with a year of two digits.
@@ -396,30 +391,28 @@ var otherEntityTypes = map[string]string{
 	"publicbenefitcorporation": "a benefit corporation", "benefitcorporation": "a benefit corporation",
 }
 
-func (c *cellReader) readEntityType(b *binding, text string) string {
+func readEntityType(text string) (value, message string) {
 	if t, ok := filing.ParseEntityType(text); ok {
-		return string(t)
+		return string(t), ""
 	}
-	message := strconv.Quote(text) + " is not an entity type: use LLC or CORP"
+	message = strconv.Quote(text) + " is not an entity type: use LLC or CORP"
 	if other, ok := otherEntityTypes[filing.FoldName(text)]; ok {
 		message = strconv.Quote(text) + " is " + other +
 			", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the " +
 			"entity type"
 	}
-	c.addError(b, text, message)
-	return ""
+	return "", message
 }
 
-func (c *cellReader) readChoice(b *binding, cell sheet.Cell, text string) string {
+func readChoice(b *binding, cell sheet.Cell, text string) (value, message string) {
 	choice, ok := b.choose(text)
 	if !ok && b.id == fiscalEndMonth {
 		choice, ok = monthOf(cell, text)
 	}
 	if ok {
-		return choice
+		return choice, ""
 	}
-	c.addError(b, text, strconv.Quote(text)+" is not one of "+strings.Join(b.choices, ", "))
-	return ""
+	return "", strconv.Quote(text) + " is not one of " + strings.Join(b.choices, ", ")
 }
 
 // choose finds the choice that a text means.
@@ -461,56 +454,53 @@ var countries = map[string]string{
 }
 
 // readCountry accepts a two-letter code or the name of a country.
-func (c *cellReader) readCountry(b *binding, text string) string {
+func readCountry(text string) (value, message string) {
 	if code, ok := countries[filing.FoldName(text)]; ok {
-		return code
+		return code, ""
 	}
 	if upper := strings.ToUpper(text); len(upper) == 2 && upper[0] >= 'A' && upper[0] <= 'Z' && upper[1] >= 'A' &&
 		upper[1] <= 'Z' {
-		return upper
+		return upper, ""
 	}
-	c.addError(b, text, strconv.Quote(text)+" is not a two-letter country code, such as US")
-	return ""
+	return "", strconv.Quote(text) + " is not a two-letter country code, such as US"
 }
 
 // readCount accepts a whole number, also as "3.0".
-func (c *cellReader) readCount(b *binding, text string) string {
+func readCount(text string) (value, message string) {
 	whole, zeros, _ := strings.Cut(text, ".")
 	if isDigits(whole) && len(whole) <= 7 && strings.Trim(zeros, "0") == "" {
-		return whole
+		return whole, ""
 	}
-	c.addError(b, text, strconv.Quote(text)+" is not a whole number")
-	return ""
+	return "", strconv.Quote(text) + " is not a whole number"
 }
 
 // readSSN accepts nine digits, with or without dashes. Its messages do not contain the number.
-func (c *cellReader) readSSN(b *binding, cell sheet.Cell, text string) string {
+func readSSN(cell sheet.Cell, text string) (value, message string) {
 	digits := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '‐' || r == '‑' || r == '‒' || r == '–' {
 			return -1
 		}
 		return r
 	}, text)
-	message := "this is not a Social Security number: enter nine digits, with or without dashes"
+	message = "this is not a Social Security number: enter nine digits, with or without dashes"
 	switch {
 	case isDigits(digits) && len(digits) == 9:
-		return digits
+		return digits, ""
 	case strings.ContainsAny(text, "*•"):
 		message = "the number is masked: enter all nine digits again"
 	case isDigits(digits) && len(digits) < 9 && len(digits) >= 7 &&
 		(cell.Kind == sheet.Number || len(digits) == len(text)):
 		message = "this number has lost its leading zero: enter all nine digits, and format the column as text"
 	}
-	c.addError(b, text, message)
-	return ""
+	return "", message
 }
 
 // readEmail accepts one plain address. It suggests an address that is part of a longer text.
-func (c *cellReader) readEmail(b *binding, text string) string {
+func readEmail(text string) (value, message string) {
 	if filing.IsEmail(text) && !hasMailto(text) {
-		return text
+		return text, ""
 	}
-	message := strconv.Quote(text) + " is not an email address: enter one such as name@example.com"
+	message = strconv.Quote(text) + " is not an email address: enter one such as name@example.com"
 	bare := bareEmail(text)
 	switch {
 	case strings.Count(text, "@") > 1:
@@ -518,8 +508,7 @@ func (c *cellReader) readEmail(b *binding, text string) string {
 	case bare != text && filing.IsEmail(bare):
 		message = strconv.Quote(text) + " is more than an address: enter " + bare
 	}
-	c.addError(b, text, message)
-	return ""
+	return "", message
 }
 
 // bareEmail extracts the address from "mailto:a@b.co" and "Ana <a@b.co>".
@@ -536,23 +525,21 @@ func bareEmail(text string) string {
 func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
 
 // readPhone returns a phone number in E.164. Ten bare digits are a US number.
-func (c *cellReader) readPhone(b *binding, text string) string {
+func readPhone(text string) (value, message string) {
 	// The library needs much more time than this expression for a usual US number.
 	if us := usPhone.FindStringSubmatch(text); us != nil {
-		return "+1" + us[1] + us[2] + us[3]
+		return "+1" + us[1] + us[2] + us[3], ""
 	}
 	number, err := phonenumbers.Parse(text, "US")
 	switch {
 	case err != nil || !phonenumbers.IsValidNumber(number):
-		c.addError(b, text, strconv.Quote(text)+
-			" is not a phone number: use ten digits for a US number, or + and the country code")
-		return ""
+		return "", strconv.Quote(text) +
+			" is not a phone number: use ten digits for a US number, or + and the country code"
 	case number.GetExtension() != "":
-		c.addError(b, text, strconv.Quote(text)+
-			" has an extension, which a user's phone number cannot have: remove the extension")
-		return ""
+		return "", strconv.Quote(text) +
+			" has an extension, which a user's phone number cannot have: remove the extension"
 	}
-	return phonenumbers.Format(number, phonenumbers.E164)
+	return phonenumbers.Format(number, phonenumbers.E164), ""
 }
 
 // usPhone matches the usual forms of a US number.

@@ -172,10 +172,6 @@ func asWorkbook(t testing.TB, path, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.Rows("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	book, err := sheet.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -185,20 +181,18 @@ func asWorkbook(t testing.TB, path, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var block sheet.Block
-	for r.Read(&block) == nil {
-		for _, row := range block.Rows {
-			var out []sheet.OutCell
-			for i, c := range row.Cells {
-				if row.Number > 1 && i == 4 {
-					c.Kind = sheet.Number
-				}
-				out = append(out, sheet.CopyOf(c))
+	err = f.EachRow("", func(row *sheet.Row) error {
+		var out []sheet.OutCell
+		for i, c := range row.Cells {
+			if row.Number > 1 && i == 4 {
+				c.Kind = sheet.Number
 			}
-			if err := w.Row(out...); err != nil {
-				t.Fatal(err)
-			}
+			out = append(out, sheet.CopyOf(c))
 		}
+		return w.Row(out...)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := book.Save(); err != nil {
 		t.Fatal(err)

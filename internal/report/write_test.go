@@ -59,29 +59,19 @@ func read(t testing.TB, path, name string) [][]sheet.Cell {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	r, err := f.Rows(name)
+	var all [][]sheet.Cell
+	err = f.EachRow(name, func(row *sheet.Row) error {
+		line := slices.Clone(row.Cells)
+		for len(all) > 0 && len(line) < len(all[0]) {
+			line = append(line, sheet.Cell{})
+		}
+		all = append(all, line)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	var all [][]sheet.Cell
-	var block sheet.Block
-	for {
-		err := r.Read(&block)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range block.Rows {
-			line := slices.Clone(row.Cells)
-			for len(all) > 0 && len(line) < len(all[0]) {
-				line = append(line, sheet.Cell{})
-			}
-			all = append(all, line)
-		}
-	}
+	return all
 }
 
 func words(line []sheet.Cell) []string {

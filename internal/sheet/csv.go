@@ -255,10 +255,10 @@ type csvSource struct {
 
 func (s *csvSource) close() error { return nil }
 
-func (s *csvSource) fill(b *Block) error {
+func (s *csvSource) fill(b *block) error {
 	for !b.full() {
 		err := s.record(b)
-		if err == io.EOF && len(b.Rows) > 0 {
+		if err == io.EOF && len(b.rows) > 0 {
 			return nil
 		}
 		if err != nil {
@@ -268,7 +268,7 @@ func (s *csvSource) fill(b *Block) error {
 	return nil
 }
 
-func (s *csvSource) record(b *Block) error {
+func (s *csvSource) record(b *block) error {
 	start := s.csv.InputOffset()
 	s.tape.forget(s.tape.origin + start)
 	fields, err := s.csv.Read()

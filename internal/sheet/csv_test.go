@@ -244,26 +244,25 @@ func TestCSVUnclosedQuotationIsBounded(t *testing.T) {
 	}
 }
 
-func TestReaderStaysAtItsEnd(t *testing.T) {
-	f, err := openBytes([]byte("a\n"), Limits{})
+// Reading ends without an error where its function needs no more, and a CSV has
+// no sheet with a name.
+func TestEachRowEnds(t *testing.T) {
+	f, err := openBytes([]byte("a\nb\nc\n"), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Rows("Sheet1"); err == nil {
-		t.Error("a CSV has a sheet with a name")
-	}
-	r, err := f.Rows("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b Block
-	if err := r.Read(&b); err != nil || len(b.Rows) != 1 {
-		t.Fatal(err, b.Rows)
-	}
-	for range 2 {
-		if err := r.Read(&b); err != io.EOF || len(b.Rows) != 0 {
-			t.Errorf("at the end: %v, %v", err, b.Rows)
+	n := 0
+	err = f.EachRow("", func(*Row) error {
+		if n++; n == 2 {
+			return SkipRest
 		}
+		return nil
+	})
+	if err != nil || n != 2 {
+		t.Errorf("%v after %d rows", err, n)
+	}
+	if err := f.EachRow("Sheet1", nil); err == nil {
+		t.Error("a CSV has a sheet with a name")
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *File) Properties() ([][]string, error) {
 		return nil, nil
 	}
 	var all [][]string
-	err = EachRow(&Reader{file: f, sheet: PropertiesSheet, source: source}, func(row *Row) error {
+	err = f.eachRow(source, PropertiesSheet, func(row *Row) error {
 		texts := make([]string, len(row.Cells))
 		for i, c := range row.Cells {
 			texts[i] = c.Text

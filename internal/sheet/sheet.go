@@ -90,12 +90,9 @@ type Row struct {
 	Cells  []Cell
 }
 
-// Block is a run of rows. [Reader.Read] overwrites the Rows of a Block and their Cells, but the
-// Text of a cell stays valid. The Texts of one block share memory, so a program that keeps a few of
-// many should clone them.
-type Block struct {
-	Rows []Row
-
+// block is a run of rows that are read at once.
+type block struct {
+	rows []Row
 	// cells are the cells of all rows, concatenated.
 	cells []Cell
 	// ends are the end indexes of the rows in cells.
@@ -118,17 +115,12 @@ const (
 	blockText = 1 << 20
 )
 
-func (b *Block) reset() {
-	b.Rows, b.cells, b.ends = b.Rows[:0], b.cells[:0], b.ends[:0]
-	b.scratch, b.patches, b.text = b.scratch[:0], b.patches[:0], 0
-}
-
-func (b *Block) full() bool {
-	return len(b.Rows) >= blockRows || len(b.cells) >= blockCells || b.text >= blockText
+func (b *block) full() bool {
+	return len(b.rows) >= blockRows || len(b.cells) >= blockCells || b.text >= blockText
 }
 
 // endRow turns the cells added since the last row into a row, unless all of them are blank.
-func (b *Block) endRow(row Row) (blank bool) {
+func (b *block) endRow(row Row) (blank bool) {
 	start := 0
 	if len(b.ends) > 0 {
 		start = b.ends[len(b.ends)-1]
@@ -141,13 +133,13 @@ func (b *Block) endRow(row Row) (blank bool) {
 	if end == start {
 		return true
 	}
-	b.Rows = append(b.Rows, row)
+	b.rows = append(b.rows, row)
 	b.ends = append(b.ends, end)
 	return false
 }
 
 // seal assigns the cells, which no longer move, to their rows and turns the scratch into strings.
-func (b *Block) seal() {
+func (b *block) seal() {
 	if len(b.patches) > 0 {
 		text := string(b.scratch)
 		for _, p := range b.patches {
@@ -156,7 +148,7 @@ func (b *Block) seal() {
 	}
 	start := 0
 	for i, end := range b.ends {
-		b.Rows[i].Cells = b.cells[start:end:end]
+		b.rows[i].Cells = b.cells[start:end:end]
 		start = end
 	}
 }
@@ -202,7 +194,7 @@ type body interface {
 
 // source fills blocks with the rows of one sheet.
 type source interface {
-	fill(*Block) error
+	fill(*block) error
 	close() error
 }
 
@@ -340,15 +332,6 @@ func (f *File) ownName(sheet string) string {
 	return sheet
 }
 
-// Rows opens the sheet with the given name for reading.
-func (f *File) Rows(sheet string) (*Reader, error) {
-	src, err := f.body.rows(f.ownName(sheet))
-	if err != nil {
-		return nil, locate(err, FormatError{File: f.name, Sheet: sheet})
-	}
-	return &Reader{file: f, sheet: sheet, source: src}, nil
-}
-
 // Close closes the file. Its readers cannot be used after that.
 func (f *File) Close() error {
 	if f.closer == nil {
@@ -357,66 +340,43 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Reader reads the rows of one sheet.
-type Reader struct {
-	file   *File
-	sheet  string
-	source source
-	err    error
+// SkipRest is returned by the function of EachRow if it needs no further rows.
+var SkipRest = errors.New("no further rows are needed")
+
+// EachRow calls do with each row of the sheet with the given name, until do returns SkipRest. do
+// may keep the row. The Texts of a few hundred rows share memory, so a program that keeps a few of many
+// should clone them. After any other error the sheet is incomplete, and the rows before the error
+// are unreliable.
+func (f *File) EachRow(sheet string, do func(*Row) error) error {
+	src, err := f.body.rows(f.ownName(sheet))
+	if err != nil {
+		return locate(err, FormatError{File: f.name, Sheet: sheet})
+	}
+	return f.eachRow(src, sheet, do)
 }
 
-// Read fills the block with the next few hundred rows. At the end it returns io.EOF with an empty
-// block. Any other error means that the sheet is incomplete and that the rows read before are
-// unreliable.
-func (r *Reader) Read(b *Block) error {
-	b.reset()
-	if r.err != nil {
-		return r.err
-	}
-	if err := r.source.fill(b); err != nil {
-		b.reset()
-		r.err = err
-		if err != io.EOF {
-			r.err = locate(err, FormatError{File: r.file.name, Sheet: r.sheet})
+// eachRow calls do with each row of a source, and closes the source.
+func (f *File) eachRow(src source, sheet string, do func(*Row) error) error {
+	defer src.close()
+	for b := (block{}); ; {
+		b = block{
+			cells:   make([]Cell, 0, len(b.cells)),
+			ends:    b.ends[:0],
+			scratch: b.scratch[:0],
+			patches: b.patches[:0],
 		}
-		return r.err
-	}
-	b.seal()
-	return nil
-}
-
-// Close closes the reader.
-func (r *Reader) Close() error { return r.source.close() }
-
-// RowReader reads the rows of a sheet like a [Reader].
-type RowReader interface {
-	Read(b *Block) error
-	Close() error
-}
-
-// EachRow calls do with each row of a reader, and closes it. do may keep the row.
-func EachRow(r RowReader, do func(*Row) error) error {
-	defer r.Close()
-	for {
-		var block Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
+		if err := src.fill(&b); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return err
+			return locate(err, FormatError{File: f.name, Sheet: sheet})
 		}
-		for i := range block.Rows {
-			if err := do(&block.Rows[i]); err != nil {
+		b.seal()
+		for i := range b.rows {
+			if err := do(&b.rows[i]); err == SkipRest {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// EachRow calls do with each row of the sheet with the given name. do may keep the row.
-func (f *File) EachRow(sheet string, do func(*Row) error) error {
-	r, err := f.Rows(sheet)
-	if err != nil {
-		return err
-	}
-	return EachRow(r, do)
 }

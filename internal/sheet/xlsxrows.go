@@ -34,9 +34,9 @@ type sheetSource struct {
 func (s *sheetSource) close() error { return s.content.Close() }
 
 // fill fills a block with rows. It returns io.EOF only if no rows are left.
-func (s *sheetSource) fill(b *Block) error {
+func (s *sheetSource) fill(b *block) error {
 	err := s.fillRows(b)
-	if err == io.EOF && len(b.Rows) > 0 {
+	if err == io.EOF && len(b.rows) > 0 {
 		return nil
 	}
 	if err != nil && err != io.EOF {
@@ -45,7 +45,7 @@ func (s *sheetSource) fill(b *Block) error {
 	return err
 }
 
-func (s *sheetSource) fillRows(b *Block) error {
+func (s *sheetSource) fillRows(b *block) error {
 	if !s.inData {
 		if err := s.findData(); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (s *scanner) readToEnd() error {
 }
 
 // readRow reads the row that starts at the current token.
-func (s *sheetSource) readRow(b *Block) error {
+func (s *sheetSource) readRow(b *block) error {
 	row, err := s.rowAttributes()
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *sheetSource) rowAttributes() (row Row, err error) {
 
 // endRow adds the row whose cells begin at start to the block. A row without a number follows the
 // one before it.
-func (s *sheetSource) endRow(b *Block, start int, row Row) error {
+func (s *sheetSource) endRow(b *block, start int, row Row) error {
 	if row.Number == 0 {
 		row.Number = s.number + 1
 	}
@@ -188,7 +188,7 @@ func (s *sheetSource) endRow(b *Block, start int, row Row) error {
 
 // readCell reads the cell that starts at the current token into its column of the row that begins
 // at start. It returns the next column.
-func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, err error) {
+func (s *sheetSource) readCell(b *block, start, col int, row *Row) (next int, err error) {
 	kind, style := typeNumber, 0
 	for rest := s.scanner.attributes; ; {
 		var name, value []byte
@@ -239,7 +239,7 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 
 // count counts a cell that is not blank, and its text. A shared text counts for each cell that
 // shows it.
-func (s *sheetSource) count(b *Block, at, row int) error {
+func (s *sheetSource) count(b *block, at, row int) error {
 	text := len(b.cells[at].Text)
 	if last := len(b.patches) - 1; last >= 0 && b.patches[last].cell == at {
 		text = b.patches[last].end - b.patches[last].start
@@ -316,7 +316,7 @@ func (s *sheetSource) readCellValue() (v cellValue, err error) {
 }
 
 // readValue reads the rest of a cell, up to its end, into the cell of the block.
-func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) error {
+func (s *sheetSource) readValue(b *block, at int, kind cellType, style int) error {
 	v, err := s.readCellValue()
 	if err != nil {
 		return err
@@ -360,7 +360,7 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 }
 
 // setShared sets a cell to the shared text of an index.
-func (s *sheetSource) setShared(b *Block, at int, index []byte) error {
+func (s *sheetSource) setShared(b *block, at int, index []byte) error {
 	i, ok := parseCount(bytes.TrimSpace(index))
 	if ok {
 		b.cells[at].Text, ok = s.strings.at(i)
@@ -400,14 +400,14 @@ func (s *sheetSource) readText(dst []byte) ([]byte, error) {
 }
 
 // setScratch makes the text appended to the scratch the text of a cell.
-func (b *Block) setScratch(scratch []byte, start, at int, kind Kind) {
+func (b *block) setScratch(scratch []byte, start, at int, kind Kind) {
 	b.scratch = scratch
 	b.cells[at] = Cell{Kind: kind}
 	b.patches = append(b.patches, patch{at, start, len(scratch)})
 }
 
 // setText sets a cell to a text with normalized white space.
-func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
+func (s *sheetSource) setText(b *block, at int, text []byte, kind Kind) {
 	start := len(b.scratch)
 	scratch := appendClean(b.scratch, text)
 	if len(scratch) == start {
@@ -422,7 +422,7 @@ func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
 
 // setNumber sets a cell to the number, date or digits that a person sees. It returns false if raw
 // is not a number.
-func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) (bool, error) {
+func (s *sheetSource) setNumber(b *block, at int, raw []byte, style int) (bool, error) {
 	start := len(b.scratch)
 	format, err := s.formats.of(style)
 	if err != nil {
