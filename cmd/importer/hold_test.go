@@ -9,6 +9,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
@@ -56,12 +57,8 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 	} {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
-			l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-			must(t, err)
-			defer l.Close()
-			_, err = l.CreateBatch(t.Context(), ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport})
-			must(t, err)
-			must(t, l.AddRows(t.Context(), "b", []ledger.Row{{
+			l := ledgertest.Open(t, ledger.Config{})
+			ledgertest.Submit(t, l, ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport}, ledger.Row{
 				Number: 2,
 				Cells:  []byte(`["x"]`),
 				Result: filing.Ready,
@@ -74,8 +71,7 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 						AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"},
 					},
 				},
-			}}))
-			must(t, l.OpenBatch(t.Context(), "b"))
+			})
 			must(t, l.Fleet().Announce(t.Context(), "worker", true))
 			must(t, c.set(t, l))
 			var out, said bytes.Buffer

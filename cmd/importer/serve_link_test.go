@@ -10,16 +10,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // TestInvite checks that the link of a start is printed to a terminal alone, that each start ends the
 // link of the one before, and that a log says how to make a link.
 func TestInvite(t *testing.T) {
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, ledger.Config{})
 	f := &front{scheme: "http", addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}
 	p := &page{front: f, ledger: openLedger{l, config.Environment{}}, local: true}
 	invite := func(terminal bool) (text, address string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
@@ -22,11 +23,7 @@ func openedPage(t *testing.T) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := ledgertest.Open(t, ledger.Config{})
 	p, err := openPage(t.Context(), serveOptions{maxUpload: 1}, newGlobal(nil, nil, nil, os.Getenv), openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -83,11 +80,7 @@ func TestPageRefusesAWrongRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, ledger.Config{})
 	_, err = openPage(t.Context(), serveOptions{}, nil, openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), "do_not_show") {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // deliver posts a file as the filing service does, signed if a secret is given, and
@@ -98,11 +99,7 @@ func TestGreeting(t *testing.T) {
 // Over TLS it serves under its own certificate, and when it is told to end, what
 // has begun comes to its end.
 func TestServesUnderItsCertificate(t *testing.T) {
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, ledger.Config{})
 	out, in := io.Pipe()
 	g := newGlobal(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
 	env, err := config.Read(func(name string) string {

@@ -16,16 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-func open(t *testing.T, c ledger.Config) *ledger.Ledger {
-	t.Helper()
-	l, err := ledger.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -42,7 +32,7 @@ func files(t *testing.T, dir string) (names []string) {
 
 // A backup never replaces a file, and a failed one leaves none.
 func TestWrite(t *testing.T) {
-	l, dir := open(t, ledger.Config{Dir: ledgertest.Dir(t)}), t.TempDir()
+	l, dir := ledgertest.Open(t, ledger.Config{}), t.TempDir()
 	file := filepath.Join(dir, "ledger.db")
 	for range 2 {
 		_, err := backup.Write(t.Context(), l, file)
@@ -71,7 +61,7 @@ func TestWrite(t *testing.T) {
 	if names := files(t, dir); len(names) != 1 {
 		t.Errorf("%q", names)
 	}
-	server := open(t, ledger.Config{Dir: t.TempDir(), DatabaseURL: ledgertest.Database(t, ledgertest.Server(t))})
+	server := ledgertest.Open(t, ledger.Config{Dir: t.TempDir(), DatabaseURL: ledgertest.Database(t, ledgertest.Server(t))})
 	if _, err := backup.Write(t.Context(), server, filepath.Join(dir, "pg.db")); !errors.Is(err, store.ErrServer) {
 		t.Errorf("PostgreSQL: %v", err)
 	}
@@ -80,7 +70,7 @@ func TestWrite(t *testing.T) {
 // One backup a day is written, and the newest are kept. Other files stay.
 func TestDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	l := open(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: func() time.Time { return now }})
+	l := ledgertest.Open(t, ledger.Config{Clock: func() time.Time { return now }})
 	d := backup.Daily{Ledger: l, Name: "firm", Dir: t.TempDir(), Keep: 2, Log: slog.New(slog.DiscardHandler)}
 	others := []string{"firm-20200101T000000Z", "firm-20990101T000000Z.db", "other.db"}
 	for _, name := range append(others, ".ledger-1.unfinished") {
@@ -111,7 +101,7 @@ func TestDaily(t *testing.T) {
 
 // A failure is notified once, and so is the end of it.
 func TestDaily_Fails(t *testing.T) {
-	l := open(t, ledger.Config{Dir: ledgertest.Dir(t)})
+	l := ledgertest.Open(t, ledger.Config{})
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (e Environment) WorkerConfig(l *ledger.Ledger, client *filingapi.Client, qu
 		Ledger:       l,
 		Queue:        queue,
 		Quoter:       quoter,
-		Prices:          e.PriceSource(l, client),
+		Prices:       e.PriceSource(l, client),
 		Throttle:     e.Throttle(queue),
 		Concurrency:  e.Concurrency,
 		DrainTimeout: e.Timeout + DrainMargin,

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +24,38 @@ func Dir(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return dir
+}
+
+// Open opens a ledger until the test ends. Without a folder it is an empty SQLite ledger.
+func Open(tb testing.TB, c ledger.Config) *ledger.Ledger {
+	tb.Helper()
+	if c.Dir == "" {
+		c.Dir = Dir(tb)
+	}
+	l, err := ledger.Open(tb.Context(), c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { l.Close() })
+	return l
+}
+
+// Submit opens a batch of rows and returns them as the ledger has them.
+func Submit(tb testing.TB, l *ledger.Ledger, b ledger.Batch, rows ...ledger.Row) []ledger.Row {
+	tb.Helper()
+	ctx := tb.Context()
+	_, err := l.CreateBatch(ctx, b)
+	if err = errors.Join(err, l.AddRows(ctx, b.ID, rows), l.OpenBatch(ctx, b.ID)); err != nil {
+		tb.Fatal(err)
+	}
+	var stored []ledger.Row
+	for r, err := range l.Rows(ctx, b.ID) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		stored = append(stored, r)
+	}
+	return stored
 }
 
 // migrated is the file of an unused ledger.

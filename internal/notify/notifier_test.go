@@ -2,11 +2,9 @@ package notify
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -93,17 +91,11 @@ func (b *inbox) want(t *testing.T, subjects ...string) {
 type season struct {
 	*testing.T
 	*ledger.Ledger
-	config ledger.Config
 }
 
 func openLedger(t *testing.T, c ledger.Config) *season {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return &season{t, l, c}
+	return &season{t, ledgertest.Open(t, c)}
 }
 
 func (s *season) must(err error) {
@@ -124,9 +116,6 @@ func (s *season) add(id string, n int) []ledger.Row {
 // addAt opens a batch of n annual reports that cost as much each.
 func (s *season) addAt(each money.Cost, id string, n int) []ledger.Row {
 	s.Helper()
-	ctx := context.Background()
-	_, err := s.CreateBatch(ctx, ledger.Batch{ID: id, File: "/home/me/" + id + ".xlsx", Product: filing.AnnualReport})
-	s.must(err)
 	var rows []ledger.Row
 	for i := range n {
 		rows = append(rows, ledger.Row{
@@ -144,14 +133,8 @@ func (s *season) addAt(each money.Cost, id string, n int) []ledger.Row {
 			},
 		})
 	}
-	s.must(s.AddRows(ctx, id, rows))
-	s.must(s.OpenBatch(ctx, id))
-	rows = nil
-	for r, err := range s.Rows(ctx, id) {
-		s.must(err)
-		rows = append(rows, r)
-	}
-	return rows
+	b := ledger.Batch{ID: id, File: "/home/me/" + id + ".xlsx", Product: filing.AnnualReport}
+	return ledgertest.Submit(s, s.Ledger, b, rows...)
 }
 
 // answer sends a row and settles it with an answer.
@@ -191,15 +174,8 @@ func (s *season) answer(class filing.AnswerKind, rows ...ledger.Row) {
 // except gives the filings of rows an exception.
 func (s *season) except(code int, rows ...ledger.Row) {
 	s.Helper()
-	driver, name := "pgx", s.config.DatabaseURL
-	if name == "" {
-		driver, name = "sqlite", "file:"+filepath.Join(s.config.Dir, "ledger.db")+"?_pragma=busy_timeout(10000)"
-	}
-	db, err := sql.Open(driver, name)
-	s.must(err)
-	defer db.Close()
 	for _, r := range rows {
-		_, err := db.Exec(`UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`,
+		_, err := s.DB.ExecChange(context.Background(), `UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`,
 			code, r.ID)
 		s.must(err)
 	}
@@ -209,7 +185,7 @@ func (s *season) except(code int, rows ...ledger.Row) {
 func still(t *testing.T, test func(s *season, box *inbox)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Clock: time.Now, Lease: 1000 * time.Hour})
 		test(s, &inbox{})
 		s.must(s.Close())
 	})

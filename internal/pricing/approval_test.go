@@ -66,12 +66,8 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ledgertest.OnBoth(t, func(t *testing.T, database string) {
 				ctx := t.Context()
-				l, err := ledger.Open(ctx, ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
-				_, err = l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
+				l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
+				_, err := l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
 				if err = errors.Join(err, l.AddRows(ctx, "a", []ledger.Row{report(2, "comp_1", filing.Ready),
 					report(3, "comp_2", filing.Invalid), report(4, "comp_3", filing.Invalid)})); err != nil {
 					t.Fatal(err)

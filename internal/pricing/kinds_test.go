@@ -95,20 +95,13 @@ func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 // The quote is stored with its batch.
 func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: ledgertest.Dir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, ledger.Config{})
 	b := ledger.Batch{
 		ID:      "b1",
 		File:    "a.xlsx",
 		Sheet:   "Reports",
 		Columns: []string{"Company ID", "State"},
 		Product: filing.AnnualReport,
-	}
-	if _, err := l.CreateBatch(ctx, b); err != nil {
-		t.Fatal(err)
 	}
 	request := &filing.Request{
 		Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
@@ -117,10 +110,7 @@ func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	row := func(n int, result filing.Result) ledger.Row {
 		return ledger.Row{Number: n, Cells: []byte(`["comp_1","OH"]`), Result: result, Request: request}
 	}
-	rows := []ledger.Row{row(2, filing.Ready), row(3, filing.Ready), row(4, filing.Invalid), row(5, filing.Ready)}
-	if err := l.AddRows(ctx, b.ID, rows); err != nil {
-		t.Fatal(err)
-	}
+	ledgertest.Submit(t, l, b, row(2, filing.Ready), row(3, filing.Ready), row(4, filing.Invalid), row(5, filing.Ready))
 	prices, _ := NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
 	made, err := QuoteBatch(ctx, l, NewRates(prices, BuiltinFees()), b.ID)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
@@ -32,11 +33,7 @@ func writeResults(t testing.TB, path, ending string, o importer.Options) string 
 // recordFile records a file in a new ledger, and returns the ledger and the batch.
 func recordFile(t testing.TB, path string, o importer.Options) (*ledger.Ledger, string) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := ledgertest.Open(t, ledger.Config{})
 	im, err := importer.Open(path, o)
 	if err != nil {
 		t.Fatal(err)

@@ -173,11 +173,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		}
 	}
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
+		l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
 		service := &Service{Ledger: l, Client: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
 		for i, c := range []struct{ company, says string }{
 			{"comp_right", ""},
@@ -257,19 +253,13 @@ func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *Uncertain
 			t.Fatal(err)
 		}
 	}
-	_, err := l.CreateBatch(ctx, ledger.Batch{ID: batch, Product: filing.Formation, Columns: []string{"Legal Name"}})
-	must(err)
-	must(l.AddRows(ctx, batch, []ledger.Row{
-		{
+	row := ledgertest.Submit(t, l,
+		ledger.Batch{ID: batch, Product: filing.Formation, Columns: []string{"Legal Name"}}, ledger.Row{
 			Number:  2,
 			Cells:   []byte(`["x"]`),
 			Result:  filing.Ready,
 			Request: &filing.Request{Product: filing.Formation, Order: order},
-		},
-	}))
-	must(l.OpenBatch(ctx, batch))
-	row, err := l.RowNumbered(ctx, batch, 2)
-	must(err)
+		})[0]
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
 	must(err)
 	lost := filing.Answer{Kind: filing.NoAnswer}

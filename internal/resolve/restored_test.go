@@ -17,14 +17,12 @@ import (
 // addReady adds a batch of ready rows.
 func addReady(t *testing.T, l *ledger.Ledger, requests ...filing.Request) []ledger.Row {
 	t.Helper()
-	ctx := t.Context()
-	_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b", Product: filing.AnnualReport})
 	rows := make([]ledger.Row, len(requests))
 	for i := range requests {
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &requests[i]}
 	}
-	if err := errors.Join(err, l.AddRows(ctx, "b", rows), l.OpenBatch(ctx, "b"),
-		l.Restores().Begin(ctx, time.Now().Add(-time.Hour))); err != nil {
+	ledgertest.Submit(t, l, ledger.Batch{ID: "b", Product: filing.AnnualReport}, rows...)
+	if err := l.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	return mustUnchecked(t, l)
@@ -43,11 +41,7 @@ func mustUnchecked(t *testing.T, l *ledger.Ledger) []ledger.Row {
 // one is uncertain the other is not checked: without the agent it may be bought as well.
 func TestMarkRestored_SharedItem(t *testing.T) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
+		l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
 		report := func(year string) filing.Request {
 			return filing.Request{
 				Product: filing.AnnualReport,
@@ -103,11 +97,7 @@ func TestMarkRestored_RefusedLookUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, ledger.Config{})
 	rows := addReady(t, l, filing.Request{
 		Product: filing.AnnualReport,
 		User:    filing.UserRef{ID: "user_1"},

@@ -10,11 +10,7 @@ import (
 
 // A page of uncertain rows continues behind the last row, over all batches.
 func TestListUncertainPage(t *testing.T) {
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := ledgertest.Open(t, ledger.Config{})
 	want := []int64{uncertainFormation(t, l, "b1").Row.ID, uncertainFormation(t, l, "b2").Row.ID}
 	after := int64(0)
 	for _, id := range want {

@@ -31,12 +31,7 @@ func TestReminders(t *testing.T) { ledgertest.OnBoth(t, testReminders) }
 func testReminders(t *testing.T, database string) {
 	ctx := t.Context()
 	open := func(dir string) *ledger.Ledger {
-		l, err := ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: database, SealKey: sealKey})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		return l
+		return ledgertest.Open(t, ledger.Config{Dir: dir, DatabaseURL: database, SealKey: sealKey})
 	}
 	dir := t.TempDir()
 	l := open(dir)

@@ -36,10 +36,7 @@ func (s *fixture) must(err error) {
 // open opens the ledger as one more process.
 func (s *fixture) open() *ledger.Ledger {
 	s.Helper()
-	l, err := ledger.Open(s.Context(), s.config)
-	s.must(err)
-	s.Cleanup(func() { l.Close() })
-	return l
+	return ledgertest.Open(s, s.config)
 }
 
 // receive returns what delivers a body, signed with a secret, to a receiver over a
@@ -81,14 +78,10 @@ func TestEndpointsComeAndGo(t *testing.T) {
 		if got := deliver(event, "whsec_1"); got != 503 {
 			s.Errorf("before: %d", got)
 		}
-		s.must(
-			webhook.NewEndpoints(other.DB).
-				Set(s.Context(), webhook.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"),
-		)
-		s.must(
-			webhook.NewEndpoints(other.DB).
-				Set(s.Context(), webhook.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"),
-		)
+		for _, n := range []string{"1", "2"} {
+			s.must(webhook.NewEndpoints(other.DB).Set(s.Context(),
+				webhook.Endpoint{ID: "we_" + n, URL: "https://here"}, "whsec_"+n))
+		}
 		if one, two := deliver(event, "whsec_1"), deliver(event, "whsec_2"); one != 200 || two != 200 {
 			s.Errorf("kept: %d and %d", one, two)
 		}
