@@ -69,18 +69,18 @@ type DraftRow struct {
 
 // DraftColumn is a column of a Draft.
 type DraftColumn struct {
-	Index  int
-	Header string
+	Index  int    `json:"index"`
+	Header string `json:"header"`
 	// Label is the column of ours as which it is read. Empty if it is not used.
-	Label string
+	Label string `json:"-"`
 	// Required reports whether every row needs the column.
-	Required bool
+	Required bool `json:"required"`
 	// Secret reports whether the column holds Social Security numbers.
-	Secret bool
+	Secret bool `json:"secret"`
 	// Choices is nil if any text may be entered.
-	Choices []string
+	Choices []string `json:"choices,omitempty"`
 	// Added reports whether the edits added the column.
-	Added bool
+	Added bool `json:"added,omitempty"`
 }
 
 // OpenDraft reads a file as a Draft and applies the edits and exclusions of the options.

@@ -179,16 +179,11 @@ type Excluded struct {
 // Any reports whether any row is not ordered.
 func (e Excluded) Any() bool { return e.Invalid+e.Skipped+e.Before+e.Canceled > 0 }
 
-// Amount returns the cost for the label of the button.
-func (p *approvalPage) Amount() string { return p.Quote.TotalText() }
-
-// Reviewed returns the label of the box that confirms the warnings. It lists the first rows that
-// have one.
-func (p *approvalPage) Reviewed() string { return reviewed(p.Warnings) }
-
 // reviewedRows is the maximum number of rows in the label.
 const reviewedRows = 5
 
+// reviewed returns the label of the box that confirms the warnings. It lists the first rows that have
+// one.
 func reviewed(w intake.Warnings) string {
 	var rows []string
 	last := 0

@@ -64,9 +64,9 @@ func TestApproval(t *testing.T) {
 			p.wants(said[i], "Nothing here waits for approval")
 		}
 	}
-	acts := s.acts(audit.Query{What: "approve"})
-	if len(acts) != 1 || acts[0].By != b.Approval.By || !strings.Contains(acts[0].Note, "plan "+plan) {
-		t.Errorf("%+v", acts)
+	if act := s.acts(1, audit.Query{What: "approve"})[0]; act.By != b.Approval.By ||
+		!strings.Contains(act.Note, "plan "+plan) {
+		t.Errorf("%+v", act)
 	}
 }
 
@@ -90,10 +90,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 		t.Errorf("%v, %s", counts, s.plan(batch))
 	}
 	v.wants(v.posted("/batches/"+batch+"/approve", "plan", plan), "Approved")
-	acts := s.acts(audit.Query{What: "approve"})
-	if len(acts) != 1 {
-		t.Errorf("%+v", acts)
-	}
+	s.acts(1, audit.Query{What: "approve"})
 }
 
 // texts of pages without their elements, for figures that stand in several of them.
@@ -173,8 +170,7 @@ func TestRefusedApproval(t *testing.T) {
 	asker.wants(asker.page("/batches/"+again+"/approve"), "rejected it", "The client left.", "Canceled")
 	asker.wants(asker.page("/batches/"+again+"/results.csv"),
 		"not approved by "+a.name+", nothing was sent: The client left.")
-	acts := s.acts(audit.Query{What: "reject"})
-	if len(acts) != 1 || acts[0].By != a.name {
+	if acts := s.acts(1, audit.Query{What: "reject"}); acts[0].By != a.name {
 		t.Errorf("%+v", acts)
 	}
 }

@@ -32,9 +32,8 @@ func TestDeposit(t *testing.T) {
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
-	acts := s.acts(audit.Query{What: "deposit"})
-	if len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
-		t.Errorf("%+v", acts)
+	if act := s.acts(1, audit.Query{What: "deposit"})[0]; act.By != v.name || !strings.Contains(act.Note, "$2,500.50") {
+		t.Errorf("%+v", act)
 	}
 	v.wants(v.posted("/balance/entries", "kind", "adjustment", "amount", "-0.50", "note", "a fee"),
 		"Recorded the adjustment of -$0.50", "<dd>$2,500.00</dd>")
@@ -55,11 +54,10 @@ func TestNoDeposit(t *testing.T) {
 		{"adjustment", "5", " ", "Enter the reason"},
 		{"deposit", "5", strings.Repeat("x", 301), "at most 300"},
 	} {
-		status, body := v.post("/balance/entries", "kind", c.kind, "amount", c.amount, "note", c.note)
-		if status != http.StatusUnprocessableEntity || !strings.Contains(body, c.says) ||
-			strings.Contains(body, "\"><script>") {
-			t.Errorf("%+v: %d\n%s", c, status, body)
-		}
+		body := v.answers(http.StatusUnprocessableEntity, "/balance/entries", "kind", c.kind, "amount", c.amount,
+			"note", c.note)
+		v.wants(body, c.says)
+		v.lacks(body, "\"><script>")
 	}
 	v.answers(http.StatusForbidden, "/balance/entries", "kind", "post", "amount", "5")
 	if book := s.book(); book.Deposits != 0 || book.Adjustments != 0 {
@@ -144,7 +142,7 @@ func TestEntriesInPages(t *testing.T) {
 	older := strings.ReplaceAll(strings.Split(strings.SplitAfter(body, `href="/balance?before=`)[1], "#")[0],
 		"&amp;", "&")
 	_, body = v.get("/balance?before=" + older)
-	v.wants(body, "+$1.04", "+$1.00", "← Previous</a>")
+	v.wants(body, "+$1.04", "+$1.00", "First page</a>")
 	v.lacks(body, "Next →</a>")
 }
 
@@ -152,10 +150,7 @@ func TestEntriesInPages(t *testing.T) {
 func TestAskForFunds(t *testing.T) {
 	s, v := visit(t, account.Operator)
 	v.wants(v.answers(http.StatusOK, "/balance/ask"), "The next row is tried now")
-	acts := s.acts(audit.Query{What: "ask"})
-	if len(acts) != 1 {
-		t.Errorf("%+v", acts)
-	}
+	s.acts(1, audit.Query{What: "ask"})
 }
 
 // However often an order is tried, the page shows it as one line that opens; the
@@ -192,21 +187,15 @@ func TestBalanceOfRetries(t *testing.T) {
 	for _, none := range []string{"kind=post", "kind=all&q=no+such+company"} {
 		v.wants(v.page("/balance?"+none), "No entries match")
 	}
-	status, body := v.get("/balance?from=April")
-	if v.wants(body, "Enter a date, such as 2026-04-15."); status != http.StatusUnprocessableEntity {
-		t.Error(status)
-	}
-	status, csv := v.get("/balance.csv?kind=all")
+	v.wants(v.gives(http.StatusUnprocessableEntity, "/balance?from=April"), "Enter a date, such as 2026-04-15.")
+	csv := v.page("/balance.csv?kind=all")
 	zone := need(schedule.FirmZone(t.Context(), s.Ledger))(s)
-	if lines := strings.Split(strings.TrimSpace(csv), "\n"); status != http.StatusOK || len(lines) != 3 ||
+	if lines := strings.Split(strings.TrimSpace(csv), "\n"); len(lines) != 3 ||
 		!strings.HasPrefix(lines[0], "Date,Time ("+zone.String()+"),Entry,") || !strings.Contains(lines[1], "'=wire") {
-		t.Errorf("%d\n%s", status, csv)
+		t.Error(csv)
 	}
 	v.lacks(v.page("/balance.csv?kind=declared"), "Released")
-	acts := s.acts(audit.Query{What: "download"})
-	if len(acts) != 2 {
-		t.Errorf("%+v", acts)
-	}
+	s.acts(2, audit.Query{What: "download"})
 }
 
 // The page has what was charged, for a month and a client, and so do its files.

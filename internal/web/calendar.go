@@ -1,7 +1,7 @@
 package web
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -163,14 +163,10 @@ func (h *scheduleHandler) calendarFile(v *request) error {
 		plain = append(plain, e.Entry)
 	}
 	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", p.Ask.From, p.Ask.To), func(path string) error {
-		var content bytes.Buffer
-		err := season.WriteCSV(&content, plain)
-		if err == nil {
-			err = os.WriteFile(path, content.Bytes(), 0o600)
-		}
+		f, err := os.Create(path)
 		if err != nil {
 			return fmt.Errorf("write the calendar's file: %w", err)
 		}
-		return nil
+		return errors.Join(season.WriteCSV(f, plain), f.Close())
 	})
 }

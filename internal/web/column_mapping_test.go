@@ -96,14 +96,10 @@ func TestReadingIsRefused(t *testing.T) {
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
 	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm",
 		"state": "Delaware Bay"} {
-		status, answer := v.post(path+"/columns", "version", hidden(body, "version"), field, value)
-		if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Nothing was changed") {
-			t.Errorf("%s %q: %d\n%s", field, value, status, answer)
-		}
+		v.wants(v.answers(http.StatusUnprocessableEntity, path+"/columns", "version", hidden(body, "version"), field,
+			value), "Nothing was changed")
 	}
-	if status, after := v.get(path); status != http.StatusOK || hidden(after, "version") != hidden(body, "version") {
-		t.Errorf("%d\n%s", status, after)
-	}
+	v.wants(v.page(path), `name="version" value="`+hidden(body, "version")+`"`)
 }
 
 // A sheet of very many columns is shown in part: each offers all of ours.
@@ -134,11 +130,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 	_, again := w.sheet("a.csv", content)
 	w.wants(again, "was submitted before", `href="/batches/`+batch+`"`)
 	s.lacks(again, "Nothing was sent yet", "Continue to approval", "There is nothing to order")
-	status, gone := v.get(path)
-	if status != http.StatusNotFound {
-		t.Errorf("the page of a sheet that was handed in: %d", status)
-	}
-	v.wants(gone, "submitted or deleted")
+	v.wants(v.gives(http.StatusNotFound, path), "submitted or deleted")
 }
 
 // A list without headers is read by its columns' letters, its first row like the
@@ -147,11 +139,8 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	_, v := visit(t, account.Preparer)
 	read := func(path, body string, fields ...string) string {
 		t.Helper()
-		status, body := v.post(path+"/columns", append([]string{"version", hidden(body, "version")}, fields...)...)
-		if status != http.StatusOK {
-			t.Fatalf("%d\n%s", status, body)
-		}
-		return v.prepared(path, body)
+		return v.prepared(path, v.answers(http.StatusOK, path+"/columns",
+			append([]string{"version", hidden(body, "version")}, fields...)...))
 	}
 
 	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
@@ -175,10 +164,8 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
 	v.wants(body, "Approve 1 order")
 	v.wants(v.page(path+"/columns"), "headers in row 2", `<option value="2" selected>Row 2: Mandant`)
-	status, answer := v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "header-row", "99")
-	if status != http.StatusUnprocessableEntity {
-		t.Errorf("%d\n%s", status, answer)
-	}
+	v.answers(http.StatusUnprocessableEntity, path+"/columns", "version", hidden(v.page(path+"/columns"), "version"),
+		"header-row", "99")
 }
 
 // A sheet with a column that may be one of ours begins with its columns: what is
@@ -192,7 +179,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	if n := strings.Count(body, "<option"); n > 700 {
 		t.Errorf("%d options", n)
 	}
-	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "use-2", "Filing State", "column-1",
+	body = v.posted(path+"/columns", "version", hidden(body, "version"), "use-2", "Filing State", "column-1",
 		"User Email", "product", "annual-report")
 	v.wants(body, "Match your columns", "Check 1 column.", `value="Filing State"`, "Chosen")
 	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-0",
@@ -208,9 +195,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	v.wants(v.prepared(path, body), "Approve 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)
 	other, _ := v.sheet("other.csv", "Company ID,User Email,Sitz,Filing Year\ncomp_1,ana@example.com,DE,2026\n")
-	if body := s.as(account.Approver).page(other); strings.Contains(body, "Match your columns") {
-		t.Error("an approver is asked what the columns are")
-	}
+	s.lacks(s.as(account.Approver).page(other), "Match your columns")
 }
 
 // The page of an upload is a grid, and says what to do in a browser without script. One
@@ -220,6 +205,9 @@ func TestGridNeedsScript(t *testing.T) {
 	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n")
 	download := `href="` + path + `/highlighted" download`
 	v.wants(body, gridMark, "slick.grid.js", "<noscript>", "This page needs JavaScript", download)
+	if body := v.page(path + "/highlighted"); !strings.HasPrefix(body, "PK") {
+		t.Errorf("the spreadsheet with its errors highlighted is no workbook: %.40q", body)
+	}
 	large := v.page(path + "?large")
 	v.wants(large, "too large to be corrected here", download, "Continue to approval")
 	v.lacks(large, gridMark)

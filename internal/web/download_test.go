@@ -3,7 +3,6 @@ package web
 import (
 	"archive/zip"
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -104,10 +103,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	acts := s.acts(audit.Query{What: "download", Of: batch, By: v.name})
-	if len(acts) != 4 {
-		t.Errorf("%+v", acts)
-	}
+	s.acts(4, audit.Query{What: "download", Of: batch, By: v.name})
 }
 
 // Results and the rows that need attention are downloads with harmless names.
@@ -127,37 +123,4 @@ func TestDownloads(t *testing.T) {
 		}
 	}
 	s.nothingLeft()
-}
-
-// The rows that need attention become a sheet of their own, read as the batch was, and
-// are corrected in place.
-func TestCorrectBatch(t *testing.T) {
-	s, v := visit(t, account.Preparer)
-	s.place()
-	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
-	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-2",
-		"Filing State")
-	body = v.prepared(path, body)
-	batch := v.submit(path, body)
-	s.answered(batch)
-	v.wants(v.posted("/batches/"+batch+"/correct"), "clients.needs-attention.xlsx", "as a new upload")
-	path = "/sheets/" + s.uploaded().ID
-	if page := v.grid(path, ""); page.Rows[0].Name != "Fourth" || page.Counts.Errors != 1 {
-		t.Errorf("%+v", page)
-	}
-	v.change(path, `{"id":"%s","cells":[{"row":2,"column":3,"text":"2026","was":"26"}]}`)
-	body = v.prepared(path, gridMark)
-	second := v.submit(path, body)
-	if counts := s.answered(second); second == batch || fmt.Sprint(counts) != "map[placed:1]" {
-		t.Error(counts)
-	}
-	if f, err := s.Ledger.ResultFigures(t.Context(), batch); err != nil || fmt.Sprint(f.Counts) != "map[placed:4]" {
-		t.Error(f.Counts, err)
-	}
-
-	// Where nothing is to be corrected, nothing is taken in.
-	v.wants(v.posted("/batches/"+batch+"/correct"), "This batch has no rows that need attention.")
-	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
-		t.Errorf("%v, %v", uploads, err)
-	}
 }

@@ -67,17 +67,12 @@ type gridCounts struct {
 	Bought   int `json:"bought"`
 }
 
+// gridColumn is a column with its name for messages. Ours reports whether it is read as one of our
+// columns. The header identifies an added column, because its index may change.
 type gridColumn struct {
-	Index    int    `json:"index"`
-	Header   string `json:"header"`
-	Label    string `json:"label"`
-	Ours     bool   `json:"ours"`
-	Required bool   `json:"required"`
-	Secret   bool   `json:"secret"`
-	// Added reports whether corrections added the column. Its header identifies it, because its
-	// index may change.
-	Added   bool     `json:"added,omitempty"`
-	Choices []string `json:"choices,omitempty"`
+	importer.DraftColumn
+	Label string `json:"label"`
+	Ours  bool   `json:"ours"`
 }
 
 type gridRow struct {
@@ -303,16 +298,7 @@ func sortRows(d *importer.Draft, found []int, q gridQuery) {
 func gridColumnsOf(d *importer.Draft) []gridColumn {
 	var all []gridColumn
 	for _, c := range d.Columns() {
-		all = append(all, gridColumn{
-			Index:    c.Index,
-			Header:   c.Header,
-			Label:    columnName(c),
-			Ours:     c.Label != "",
-			Required: c.Required,
-			Secret:   c.Secret,
-			Added:    c.Added,
-			Choices:  c.Choices,
-		})
+		all = append(all, gridColumn{c, columnName(c), c.Label != ""})
 	}
 	return all
 }

@@ -291,7 +291,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
 	send(v, `{"preview":true,`+missing)
 	send(v, `{"id":"%s",`+missing)
-	acts := s.acts(audit.Query{What: "correct"})
+	acts := s.acts(-1, audit.Query{What: "correct"})
 	labels := fmt.Sprint(acts)
 	for _, body := range []string{answers, labels} {
 		s.lacks(body, "219-09-1120", "219091120")

@@ -58,9 +58,6 @@ type batchFilter struct {
 // batchShows are the tabs of the table of batches.
 var batchShows = []struct{ name, title string }{{"mine", "Mine"}, {"", "All"}, {"action", "Needs action"}}
 
-// Filtered reports whether the filter may hide batches.
-func (f batchFilter) Filtered() bool { return f != batchFilter{} }
-
 // matches reports whether a batch matches the search. It ignores the tab and the client.
 func (f batchFilter) matches(b ledger.Batch) bool {
 	return f.Search == "" || strings.HasPrefix(b.ID, f.Search) ||

@@ -375,7 +375,7 @@ func keyset[T any](v *request, name string, all []T, size int, key func(T) any, 
 	seen := max(0, v.number("seen", 0)) // the number of elements before this page, for display
 	p := pager{From: min(seen+1, seen+len(shown)), To: seen + len(shown)}
 	if v.query(name) != "" {
-		p.Newer = v.with(v.r.URL.Path, name, "", "seen", "") + anchor
+		p.First = v.with(v.r.URL.Path, name, "", "seen", "") + anchor
 	}
 	if more {
 		p.Older = v.with(v.r.URL.Path, name, fmt.Sprint(key(shown[size-1])), "seen", strconv.Itoa(p.To)) + anchor

@@ -253,9 +253,10 @@ type tab struct {
 	Hidden bool
 }
 
+// pager has the addresses of other pages of a list. They are empty if there is no such page.
 type pager struct {
-	From, To, Total int
-	Newer, Older    string
+	From, To, Total     int
+	First, Newer, Older string
 }
 
 // listedRow is a row in a list.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"html"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,8 +25,7 @@ import (
 
 func mustAccount(s *testSite, name string) account.Account {
 	s.Helper()
-	a := need(s.Ledger.Accounts().Find(s.Context(), name))(s)
-	return a
+	return need(s.Ledger.Accounts().Find(s.Context(), name))(s)
 }
 
 // mailbox has what a site mails.
@@ -63,10 +61,7 @@ func TestSignInByMail(t *testing.T) {
 	v := s.nobody()
 	v.wants(v.page("/sign-in?to=/companies"), "Email or name", `value="/companies"`)
 	ask := func(name string) string {
-		status, body := v.send("/sign-in", url.Values{"name": {name}, "to": {"/"}})
-		if status != http.StatusOK {
-			t.Errorf("%s: %d", name, status)
-		}
+		body := v.answers(http.StatusOK, "/sign-in", "name", name, "to", "/")
 		return strings.ReplaceAll(body, name, "NAME")
 	}
 	known, without := ask("ana@example.com"), ask("leo")
@@ -99,7 +94,7 @@ func TestSignInByMail_Bounded(t *testing.T) {
 	for range mailAtOnce {
 		s.signIn.mailSlots <- struct{}{}
 	}
-	_, body := s.nobody().send("/sign-in", url.Values{"name": {"ana@example.com"}})
+	_, body := s.nobody().post("/sign-in", "name", "ana@example.com")
 	if mails := box.take(s); len(mails) != 0 || !strings.Contains(body, "we sent a link") {
 		t.Errorf("%q\n%s", mails, body)
 	}
@@ -154,10 +149,9 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 		"/security/passkeys/K1/remove", "/security/provider", "/security/provider/unlink"} {
 		v.wants(v.answers(http.StatusForbidden, path), "Sign in again first")
 	}
-	_, body := v.get("/security")
-	if v.wants(body, "Sign in again</button>"); strings.Contains(body, "Add a passkey") {
-		t.Error("a passkey is offered")
-	}
+	body := v.page("/security")
+	v.wants(body, "Sign in again</button>")
+	v.lacks(body, "Add a passkey")
 	v.wants(v.posted("/leave", "to", "/security"), "<h1>Sign in</h1>", `value="/security"`)
 }
 
@@ -183,22 +177,14 @@ func (v *visitor) device(account string, o virtualwebauthn.AuthenticatorOptions)
 
 func (d *device) register() (int, string) {
 	d.Helper()
-	status, options := d.post("/security/passkeys/challenge")
-	if status != http.StatusOK {
-		d.Fatalf("%d\n%s", status, options)
-	}
-	o := need(virtualwebauthn.ParseAttestationOptions(options))(d)
+	o := need(virtualwebauthn.ParseAttestationOptions(d.answers(http.StatusOK, "/security/passkeys/challenge")))(d)
 	return d.post("/security/passkeys", "credential",
 		virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *o))
 }
 
 func (d *device) answer(v *visitor, path string) string {
 	d.Helper()
-	status, options := v.post(path)
-	if status != http.StatusOK {
-		d.Fatalf("%d\n%s", status, options)
-	}
-	o := need(virtualwebauthn.ParseAssertionOptions(options))(d)
+	o := need(virtualwebauthn.ParseAssertionOptions(v.answers(http.StatusOK, path)))(d)
 	d.key.Counter++
 	return virtualwebauthn.CreateAssertionResponse(d.site, d.auth, d.key, *o)
 }
@@ -206,9 +192,7 @@ func (d *device) answer(v *visitor, path string) string {
 // A passkey signs in, once with each answer, and a copy of it is refused.
 func TestPasskeys(t *testing.T) {
 	s := newSite(t)
-	if _, body := s.nobody().get("/sign-in"); strings.Contains(body, "passkey\"") {
-		t.Error("passkeys are offered under an address that has none")
-	}
+	s.lacks(s.nobody().page("/sign-in"), "passkey\"")
 	plain := s.member("leo", account.Operator)
 	plain.wants(plain.page("/security"), "You cannot add a passkey at this address", "http://localhost")
 	plain.answers(http.StatusUnprocessableEntity, "/security/passkeys/challenge")
@@ -217,21 +201,15 @@ func TestPasskeys(t *testing.T) {
 	elsewhere.name = "ana"
 	elsewhere.enter()
 	d := v.device(mustAccount(s, "ana").ID, virtualwebauthn.AuthenticatorOptions{})
-	status, body := d.register()
-	if v.wants(body, "The passkey is added", "Added a passkey"); status != http.StatusOK {
-		t.Fatalf("%d\n%s", status, body)
-	}
+	_, body := d.register()
+	v.wants(body, "The passkey is added", "Added a passkey")
 	if _, body := elsewhere.get("/security"); isSignedIn(body) {
 		t.Error("the session in another browser goes on")
 	}
 
 	alone := s.nobody()
 	answer := d.answer(alone, "/sign-in/passkey/challenge")
-	if status, body := alone.send("/sign-in/passkey",
-		url.Values{"credential": {answer}, "to": {"/fleet"}}); status != http.StatusOK ||
-		!strings.Contains(body, "Sign out") {
-		t.Fatalf("%d\n%s", status, body)
-	}
+	alone.wants(alone.answers(http.StatusOK, "/sign-in/passkey", "credential", answer, "to", "/fleet"), "Sign out")
 	s.nobody().answers(http.StatusGone, "/sign-in/passkey", "credential", answer)
 	// A challenge of one kind is none of the other.
 	v.answers(http.StatusGone, "/security/passkeys", "credential",
@@ -240,15 +218,9 @@ func TestPasskeys(t *testing.T) {
 	// A copy lags behind.
 	d.key.Counter = 0
 	copied := s.nobody()
-	if status, body := copied.send("/sign-in/passkey",
-		url.Values{"credential": {d.answer(copied, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden ||
-		!strings.Contains(body, "a copy may exist") {
-		t.Errorf("a copy: %d\n%s", status, body)
-	}
-	acts := s.acts(audit.Query{What: "passkey-copied", Of: "ana"})
-	if len(acts) == 0 {
-		t.Errorf("%+v", acts)
-	}
+	copied.wants(copied.answers(http.StatusForbidden, "/sign-in/passkey", "credential",
+		d.answer(copied, "/sign-in/passkey/challenge")), "a copy may exist")
+	s.acts(1, audit.Query{What: "passkey-copied", Of: "ana"})
 	d.key.Counter = 100
 
 	// A passkey that was removed signs in no more.
@@ -276,21 +248,23 @@ func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Pro
 	return s, p
 }
 
-// arrive signs in by the provider.
-func (v *visitor) arrive() (int, string) {
-	v.Helper()
-	return v.get("/sign-in/provider?to=/sessions")
-}
+// arrival is the address that signs in by the provider.
+const arrival = "/sign-in/provider?to=/sessions"
 
-// onward follows the link of the page that leads to the provider.
-func (v *visitor) onward(body string) (int, string) {
+// onward follows the link of the page that leads to the provider, and fails where the answer has
+// another status. It returns the page.
+func (v *visitor) onward(status int, body string) string {
 	v.Helper()
 	found := regexp.MustCompile(`<a class="button primary" href="(http[^"]+)">Continue`).FindStringSubmatch(body)
 	if found == nil {
 		v.Fatalf("no way on\n%s", body)
 	}
 	r := need(http.NewRequest(http.MethodGet, html.UnescapeString(found[1]), nil))(v)
-	return v.do(r)
+	got, body := v.do(r)
+	if got != status {
+		v.Errorf("%s: %d, want %d\n%s", found[1], got, status, body)
+	}
+	return body
 }
 
 // A person of the provider gets an account at the first sign-in, the roles of the
@@ -300,10 +274,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"ops"}})
 	v := s.nobody()
 	v.wants(v.page("/sign-in?to=/sessions"), `href="/sign-in/provider?to=%2fsessions"`)
-	status, body := v.arrive()
-	if v.wants(body, "ana@example.com", "operator"); status != http.StatusOK {
-		t.Fatalf("%d\n%s", status, body)
-	}
+	v.wants(v.page(arrival), "ana@example.com", "operator")
 	if asked := p.Asked()[0]; asked.Get("redirect_uri") != s.url+ProviderCallback ||
 		asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
 		t.Errorf("%v", asked)
@@ -323,11 +294,9 @@ func TestSignInByTheProvider(t *testing.T) {
 		t.Errorf("a link to it: %v", err)
 	}
 
-	body = v.answers(http.StatusOK, "/leave")
+	body := v.answers(http.StatusOK, "/leave")
 	v.wants(body, "You are signed out here")
-	if status, body := v.onward(body); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.wants(v.onward(http.StatusOK, body), "<h1>Sign in</h1>")
 	if ended := p.Ended(); len(ended) != 1 || ended[0].Get("id_token_hint") == "" ||
 		ended[0].Get("post_logout_redirect_uri") != s.url+"/sign-in" {
 		t.Errorf("%v", ended)
@@ -335,16 +304,12 @@ func TestSignInByTheProvider(t *testing.T) {
 
 	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true,
 		"groups": []string{"everybody"}})
-	if _, body := v.arrive(); strings.Contains(body, "<small>operator") {
-		t.Error("a group that is gone goes on")
-	}
+	v.lacks(v.page(arrival), "<small>operator")
 	if got := mustAccount(s, "ana@example.com"); got.ID != a.ID || len(got.Roles) != 0 {
 		t.Errorf("%+v", got)
 	}
 	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, nil, true))
-	if status, body := s.nobody().arrive(); status != http.StatusForbidden || !strings.Contains(body, "disabled") {
-		t.Errorf("a disabled account: %d", status)
-	}
+	v.wants(s.nobody().gives(http.StatusForbidden, arrival), "disabled")
 }
 
 // An answer counts once, in the browser that asked, and not long after.
@@ -376,9 +341,7 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 	fresh, _ := begin()
 	fresh.gives(http.StatusForbidden, ProviderCallback+"?error=access_denied")
 	p.Lie(signintest.Lies{Claims: func(c map[string]any) { c["iss"] = "https://evil.example" }})
-	if status, body := s.nobody().arrive(); status != http.StatusForbidden || strings.Contains(body, "evil.example") {
-		t.Errorf("a lying provider: %d\n%s", status, body)
-	}
+	s.lacks(s.nobody().gives(http.StatusForbidden, arrival), "evil.example")
 }
 
 // Local accounts have their ways in while the provider cannot be reached.
@@ -386,12 +349,8 @@ func TestProviderAway(t *testing.T) {
 	s, p := provided(t)
 	p.Close()
 	v := s.nobody()
-	if status, body := s.nobody().arrive(); status != http.StatusBadGateway ||
-		!strings.Contains(body, "cannot be reached") {
-		t.Errorf("%d\n%s", status, body)
-	}
-	_, body := s.nobody().get("/sign-in")
-	v.wants(body, "cannot be reached")
+	v.wants(v.gives(http.StatusBadGateway, arrival), "cannot be reached")
+	v.wants(v.page("/sign-in"), "cannot be reached")
 	s.member("vault", account.Operator)
 }
 
@@ -403,29 +362,14 @@ func TestLinkToTheProvider(t *testing.T) {
 	v := s.member("leo", account.Operator)
 	_, onward := v.post("/security/provider")
 	stranger := s.member("eve", account.Preparer)
-	if status, _ := stranger.onward(onward); status != http.StatusGone {
-		t.Errorf("in another browser: %d", status)
-	}
-	_, onward = v.post("/security/provider")
-	status, body := v.onward(onward)
-	if v.wants(body, "Your company account is linked", "leo@example.com"); status != http.StatusOK {
-		t.Errorf("%d", status)
-	}
-	w := s.nobody()
-	if _, body := w.arrive(); !strings.Contains(body, `<bdi>leo</bdi></summary>`) {
-		t.Errorf("%s", body)
-	}
-	eve := stranger
-	_, onward = eve.post("/security/provider")
-	if status, body := eve.onward(onward); status != http.StatusConflict || !strings.Contains(body, "another account") {
-		t.Errorf("linked twice: %d", status)
-	}
+	stranger.onward(http.StatusGone, onward)
+	v.wants(v.onward(http.StatusOK, v.posted("/security/provider")), "Your company account is linked",
+		"leo@example.com")
+	v.wants(s.nobody().page(arrival), `<bdi>leo</bdi></summary>`)
+	v.wants(stranger.onward(http.StatusConflict, stranger.posted("/security/provider")), "another account")
 	v.answers(http.StatusOK, "/security/provider/unlink", "issuer", p.URL, "subject", "9")
-	status, body = s.nobody().arrive()
-	if v.wants(body, "An account with this name exists",
-		"then link your company account under Security"); status != http.StatusConflict {
-		t.Errorf("unlinked: %d", status)
-	}
+	v.wants(s.nobody().gives(http.StatusConflict, arrival), "An account with this name exists",
+		"then link your company account under Security")
 	if all, err := s.Ledger.Accounts().List(t.Context()); err != nil ||
 		slices.ContainsFunc(all, func(a account.Account) bool { return a.ManagedBy != "" }) {
 		t.Errorf("%+v, %v", all, err)

@@ -73,17 +73,6 @@ type settingsPage struct {
 	Zones []string
 }
 
-// PolicyText returns the policy as a sentence.
-func (p settingsPage) PolicyText() string { return sentence(p.Policy.Words()) }
-
-// From returns the policy's amount for an input field, or "" for zero.
-func (p settingsPage) From() string {
-	if p.Policy.From == 0 {
-		return ""
-	}
-	return p.Policy.From.String()
-}
-
 func (h *settingsHandler) settings(v *request) error {
 	ctx := v.ctx()
 	p := settingsPage{Settings: h.Settings, Setup: h.Setup != nil, Address: v.server.of(v.r) + h.Settings.HookPath}
@@ -209,21 +198,11 @@ type workersPage struct {
 	Backlog   int
 	Needed    money.Cost
 	Attention ledger.Attention
-	Queue     []queued
-	QueueErr  string
-	Notices   []outbox.Notification
-	Settings  Settings
-}
-
-// queued is the number of tasks in a state.
-type queued struct {
-	State string
-	Tasks int
-}
-
-// taskStates are asynq's states in the order of a task's life.
-var taskStates = []struct{ state, words string }{
-	{"pending", "waiting"}, {"active", "in progress"},
+	// Queue is the number of queued tasks by asynq's states.
+	Queue    map[string]int
+	QueueErr string
+	Notices  []outbox.Notification
+	Settings Settings
 }
 
 func (h *settingsHandler) workers(v *request) error {
@@ -247,14 +226,8 @@ func (h *settingsHandler) workers(v *request) error {
 	}
 	p.Halt = jobs.FleetHold(p.Halted).Text
 	if h.Depth != nil {
-		depth, err := h.Depth(ctx)
-		if err != nil {
+		if p.Queue, err = h.Depth(ctx); err != nil {
 			p.QueueErr = err.Error() // the page shows it
-		}
-		for _, t := range taskStates {
-			if n := depth[t.state]; n > 0 {
-				p.Queue = append(p.Queue, queued{t.words, n})
-			}
 		}
 	}
 	return v.show(nil, "workers.html", "Workers", p)

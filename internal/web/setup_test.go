@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
@@ -43,20 +42,16 @@ func TestSetup(t *testing.T) {
 	v.wants(v.page("/?later"), "No filing service is set up", "Drop spreadsheets here")
 
 	for key, want := range map[string]string{"sk_test_wrong": "rejects this API key", "hello": "neither sk_test_ nor"} {
-		status, body := v.post("/setup", "address", "api.example.com", "key", key)
-		if status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d", key, status)
-		}
-		v.wants(body, want, `value="https://api.example.com/v1"`)
+		v.wants(v.answers(http.StatusUnprocessableEntity, "/setup", "address", "api.example.com", "key", key), want,
+			`value="https://api.example.com/v1"`)
 	}
 	v.wants(v.posted("/setup", "once", "S1", "address", " https://api.example.com/v1/ ", "key", " sk_test_a "),
 		"The filing service is set up for test orders of Harbor Accounting.")
 
 	// A live key is saved by someone who has confirmed what it means. It stands on no page.
-	status, body := v.post("/setup", "address", "https://api.example.com/v1", "key", "sk_live_b")
-	if status != http.StatusUnprocessableEntity || strings.Contains(body, "sk_live_b") {
-		t.Errorf("%d\n%s", status, body)
-	}
+	body := v.answers(http.StatusUnprocessableEntity, "/setup", "address", "https://api.example.com/v1", "key",
+		"sk_live_b")
+	v.lacks(body, "sk_live_b")
 	v.wants(body, "Confirm that orders cost real money", "config.toml")
 	v.post("/setup", "address", "https://api.example.com/v1", "key", "sk_live_b", "live", "1")
 	want := []string{"check https://api.example.com/v1 sk_test_a",
@@ -66,28 +61,16 @@ func TestSetup(t *testing.T) {
 	if got := told[2:]; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	acts := s.acts(audit.Query{What: "setup"})
-	if len(acts) != 2 || acts[0].Of != "https://api.example.com/v1" || acts[0].Note != "live" {
-		t.Errorf("%+v", acts)
+	if act := s.acts(2, audit.Query{What: "setup"})[0]; act.Of != "https://api.example.com/v1" || act.Note != "live" {
+		t.Errorf("%+v", act)
 	}
 }
 
 // Where there is a service, home does not lead to the assistant.
 func TestSetupBesideAService(t *testing.T) {
-	var told []string
-	for said, config := range map[string]func(*Config){
-		"FILING_BASE_URL": func(*Config) {},
-		"A filing service is set up": func(c *Config) {
-			c.Setup = newSetup(&told)
-			c.Setup.Service = "https://api.example.com/v1"
-		},
-	} {
-		v := newSite(t, config).as(account.Operator)
-		if body := v.page("/"); strings.Contains(body, `"/setup`) {
-			t.Errorf("%s: home leads to the assistant", said)
-		}
-	}
-	if len(told) != 0 {
-		t.Errorf("%q", told)
-	}
+	s := newSite(t, func(c *Config) {
+		c.Setup = newSetup(new([]string))
+		c.Setup.Service = "https://api.example.com/v1"
+	})
+	s.lacks(s.as(account.Operator).page("/"), `"/setup`)
 }

@@ -185,10 +185,8 @@ func (s *testSite) member(name string, roles ...account.Role) *visitor {
 func (v *visitor) enter() {
 	v.Helper()
 	secret := need(v.Ledger.Accounts().MakeSignInLink(v.Context(), v.name, time.Hour))(v)
-	if status, body := v.send("/enter", url.Values{"link": {secret}}); status != http.StatusOK {
-		v.Fatalf("sign in: %d\n%s", status, body)
-	}
-	if _, body := v.get("/"); !isSignedIn(body) {
+	v.answers(http.StatusOK, "/enter", "link", secret)
+	if body := v.page("/"); !isSignedIn(body) {
 		v.Fatalf("not signed in on\n%s", body)
 	}
 }
@@ -249,15 +247,6 @@ func (v *visitor) get(path string) (int, string) {
 	return v.do(r)
 }
 
-// send posts a form as it is.
-func (v *visitor) send(path string, form url.Values) (int, string) {
-	v.Helper()
-	r := need(http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(form.Encode())))(v)
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Referer", v.url+path)
-	return v.do(r)
-}
-
 // post posts a form and follows its redirects.
 func (v *visitor) post(path string, fields ...string) (int, string) {
 	v.Helper()
@@ -265,14 +254,21 @@ func (v *visitor) post(path string, fields ...string) (int, string) {
 	for i := 0; i < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}
-	return v.send(path, form)
+	r := need(http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(form.Encode())))(v)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Referer", v.url+path)
+	return v.do(r)
 }
 
-// upload sends a file, with the fields before it, and tells where it leads.
-func (v *visitor) upload(path, name string, content []byte, fields ...string) (status int, body, at string) {
+// upload sends a file, with the fields before it, and fails where the answer has another status. It
+// returns the page.
+func (v *visitor) upload(status int, path, name string, content []byte, fields ...string) string {
 	v.Helper()
 	answer, body := v.handOver(path, name, content, fields...)
-	return answer.StatusCode, body, answer.Request.URL.Path
+	if answer.StatusCode != status {
+		v.Errorf("%s to %s: %d, want %d\n%s", name, path, answer.StatusCode, status, body)
+	}
+	return body
 }
 
 // handOver hands a file over and takes the answer.
@@ -298,11 +294,8 @@ func (v *visitor) handOver(path, name string, content []byte, fields ...string) 
 // sheet hands a sheet over and waits until it is prepared.
 func (v *visitor) sheet(name, content string) (path, body string) {
 	v.Helper()
-	status, body, path := v.upload("/sheets", name, []byte(content))
-	if status != http.StatusOK {
-		v.Fatalf("%d\n%s", status, body)
-	}
-	path = strings.TrimSuffix(path, "/columns") // where its columns are to be checked first
+	body = v.upload(http.StatusOK, "/sheets", name, []byte(content))
+	path = strings.TrimSuffix(v.answer.Request.URL.Path, "/columns") // where its columns are to be checked first
 	return path, v.prepared(path, body)
 }
 
@@ -378,10 +371,14 @@ func (v *visitor) gives(status int, path string) string {
 	return body
 }
 
-// acts lists events of the audit log.
-func (s *testSite) acts(q audit.Query) []audit.Event {
+// acts lists events of the audit log, and fails if there are not n of them. Any number is fine if n
+// is negative.
+func (s *testSite) acts(n int, q audit.Query) []audit.Event {
 	s.Helper()
 	acts := need(s.Ledger.AuditLog().List(s.Context(), q))(s)
+	if n >= 0 && len(acts) != n {
+		s.Fatalf("%d events of %+v, want %d: %+v", len(acts), q, n, acts)
+	}
 	return acts
 }
 
@@ -402,14 +399,20 @@ func (s *testSite) until(what string, done func() bool) {
 	}
 }
 
-// uploaded is the newest upload.
+// uploaded is the only upload.
 func (s *testSite) uploaded() ledger.Upload {
 	s.Helper()
-	uploads, err := s.Ledger.Uploads().List(s.Context())
-	if s.must(err); len(uploads) == 0 {
-		s.Fatal("no upload")
+	return s.draftOf(s.uploads(1)[0].ID)
+}
+
+// uploads lists the uploads, and fails if there are not n of them.
+func (s *testSite) uploads(n int) []ledger.Upload {
+	s.Helper()
+	uploads := need(s.Ledger.Uploads().List(s.Context()))(s)
+	if len(uploads) != n {
+		s.Fatalf("%d uploads, want %d: %+v", len(uploads), n, uploads)
 	}
-	return s.draftOf(uploads[0].ID)
+	return uploads
 }
 
 // draftOf is an upload by its id or its path.
@@ -619,12 +622,11 @@ func TestRightsOfRoutes(t *testing.T) {
 func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 	s := newSite(t)
 	nobody := s.as()
-	if _, body := nobody.get("/"); !strings.Contains(body, "You have no role yet") ||
-		strings.Contains(body, `href="/settings"`) {
-		t.Errorf("without a role the page says\n%s", body)
-	}
+	body := nobody.page("/")
+	nobody.wants(body, "You have no role yet")
+	nobody.lacks(body, `href="/settings"`)
 	auditor := s.as(account.Auditor)
-	_, body := auditor.get("/settings")
+	body = auditor.page("/settings")
 	auditor.wants(body, nobody.name, "auditor", `href="/audit"`)
 	s.lacks(body, `method="post" action="/settings`)
 }
@@ -703,19 +705,11 @@ func TestTheWayOfASheet(t *testing.T) {
 	v.answers(http.StatusOK, path+"/submit", "version", hidden(body, "version"), "plan",
 		"0000")
 	batch := v.submit(path, body)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		counts := need(s.Ledger.Counts(t.Context(), batch))(s)
-		if counts[filing.Placed] == 2 && counts[filing.Skipped] == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(counts)
-		}
+	if counts := s.answered(batch); counts[filing.Placed] != 2 || counts[filing.Skipped] != 1 {
+		t.Error(counts)
 	}
 	s.must(s.Ledger.Audit(t.Context()))
-	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
-		t.Errorf("%v, %v", uploads, err)
-	}
+	s.uploads(0)
 	if b, err := s.Ledger.Batch(t.Context(), batch); err != nil || b.Approval.By != v.name {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
@@ -756,9 +750,7 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 
 	// What is not to be kept any more is forgotten.
 	read("column-3", "User Email")
-	if strings.Contains(v.page(path+"/columns"), ticked) {
-		t.Error("the box is ticked again")
-	}
+	v.lacks(v.page(path+"/columns"), ticked)
 	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")
 	v.wants(body, "cannot be read yet")
 }

@@ -69,6 +69,7 @@ var functions = template.FuncMap{
 	"title":        func(p filing.Product) string { return text.Capital(p.Title()) },
 	"product":      func(p filing.Product) string { return p.Title() },
 	"badge":        badge,
+	"reviewed":     reviewed,
 	"roles":        func() []account.Role { return account.Roles },
 	"once":         onceField,
 	"short":        shortCost,

@@ -250,9 +250,6 @@ type sheetPage struct {
 	TooLarge bool
 }
 
-// ApprovePath returns the address of the next step.
-func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/approve" }
-
 // Waits reports whether the upload was submitted and waits for approval.
 func (p *sheetPage) Waits() bool {
 	return p.Batch != nil && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded

@@ -68,10 +68,7 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 || size != 0 {
 		t.Errorf("%d uploads of %d bytes stay, %v", n, size, err)
 	}
-	acts := s.acts(audit.Query{What: "upload"})
-	if len(acts) != 0 {
-		t.Errorf("recorded: %+v", acts)
-	}
+	s.acts(0, audit.Query{What: "upload"})
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
@@ -131,10 +128,8 @@ func TestAChangeWhileItIsSubmitted(t *testing.T) {
 		},
 		"the column mapping": func(v *visitor, path string, _ ledger.Upload) {
 			_, form := v.get(path + "/columns")
-			if status, after := v.post(path+"/columns", "version", hidden(form, "version"), "product", "annual-report",
-				"visible-only", "1"); status != http.StatusOK {
-				t.Errorf("%d\n%s", status, after)
-			}
+			v.answers(http.StatusOK, path+"/columns", "version", hidden(form, "version"), "product", "annual-report",
+				"visible-only", "1")
 		},
 	} {
 		for _, second := range []bool{false, true} {
@@ -165,11 +160,8 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 	u := s.draftOf(path)
 	then := func() { change(colleague, path, u) }
 	meanwhile.Store(&then)
-	status, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
-	if status != http.StatusConflict {
-		t.Errorf("%d", status)
-	}
-	v.wants(after, "Someone else made a change", "nothing was ordered")
+	v.wants(v.answers(http.StatusConflict, path+"/submit", "version", hidden(body, "version"), "plan",
+		hidden(body, "plan")), "Someone else made a change", "nothing was ordered")
 	if b, err := s.Ledger.Batch(t.Context(), u.Batch); err == nil && b.Open {
 		t.Errorf("the rows before the change are bought: %+v", b)
 	}
@@ -190,11 +182,9 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	_, body = asker.get("/sheets/" + id)
 	asker.wants(body, "waits for approval")
 	s.lacks(body, "Delete upload")
-	status, body := asker.post("/sheets/" + id + "/drop")
+	body = asker.answers(http.StatusConflict, "/sheets/"+id+"/drop")
 	asker.wants(body, "This spreadsheet was submitted", "Nothing was deleted")
-	if status != http.StatusConflict || strings.Contains(body, "Nothing was ordered") {
-		t.Errorf("%d\n%s", status, body)
-	}
+	asker.lacks(body, "Nothing was ordered")
 	before := need(s.Ledger.Uploads().Find(t.Context(), id))(s)
 	asker.wants(asker.posted("/sheets/"+id+"/quote", "version", fmt.Sprint(before.Version)), "already submitted")
 	if now, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil || string(now.Quote) != string(before.Quote) {
@@ -223,9 +213,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		}
 		leave = append(leave, l)
 	}
-	if status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusTooManyRequests {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.upload(http.StatusTooManyRequests, "/sheets", "a.csv", []byte(someClients))
 	for i := range uploadsAll - uploadsEach {
 		l, ok := s.server.uploads.take(fmt.Sprint(i))
 		if !ok {
@@ -244,28 +232,12 @@ func TestUploadsAreBounded(t *testing.T) {
 			strings.NewReader("a"))
 		s.must(err)
 	}
-	status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients))
-	if status != http.StatusUnprocessableEntity ||
-		!strings.Contains(body, "You have 100 uploads that are not submitted") {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.wants(v.upload(http.StatusUnprocessableEntity, "/sheets", "a.csv", []byte(someClients)),
+		"You have 100 uploads that are not submitted")
 	// What someone else keeps is theirs to delete.
-	other := s.as(account.Preparer)
-	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusOK {
-		t.Errorf("%d\n%s", status, body)
-	}
+	s.as(account.Preparer).upload(http.StatusOK, "/sheets", "a.csv", []byte(someClients))
 	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {
 		t.Errorf("%d sheets of %d bytes, %v", n, size, err)
-	}
-}
-
-// A spreadsheet with its errors highlighted is a workbook.
-func TestHighlightedSheet(t *testing.T) {
-	_, v := visit(t, account.Preparer, account.Operator)
-	path, _ := v.sheet("clients.csv",
-		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,QQ,2026,ana@example.com\n")
-	if status, body := v.get(path + "/highlighted"); status != http.StatusOK || !strings.HasPrefix(body, "PK") {
-		t.Error(status)
 	}
 }
 
