@@ -39,26 +39,16 @@ func (s *testSite) nothingLeft() {
 	})
 }
 
-func inParcel(t *testing.T, body string) map[string]string {
-	t.Helper()
+func (s *testSite) parcel(body string) map[string]string {
+	s.Helper()
 	r, err := zip.NewReader(bytes.NewReader([]byte(body)), int64(len(body)))
-	if err != nil {
-		t.Fatalf("%v: %.300s", err, body)
-	}
+	s.must(err)
 	all := make(map[string]string)
 	for _, f := range r.File {
 		if !filepath.IsLocal(f.Name) {
-			t.Errorf("the name %q leads elsewhere", f.Name)
+			s.Errorf("the name %q leads elsewhere", f.Name)
 		}
-		content, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(content)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[f.Name] = string(text)
+		all[f.Name] = string(need(io.ReadAll(need(f.Open())(s)))(s))
 	}
 	return all
 }
@@ -67,7 +57,7 @@ func inParcel(t *testing.T, body string) map[string]string {
 // of the batch is sent alone; none of another batch is.
 func TestDocuments(t *testing.T) {
 	s, v, batch := filed(t)
-	all := inParcel(t, v.page("/batches/"+batch+"/documents.zip"))
+	all := s.parcel(v.page("/batches/" + batch + "/documents.zip"))
 	if len(all) != 4 || strings.Count(all["manifest.csv"], ".pdf") != 3 {
 		t.Errorf("%d files, manifest:\n%s", len(all), all["manifest.csv"])
 	}
@@ -89,7 +79,7 @@ func TestDocuments(t *testing.T) {
 		Endpoint: "GET /documents/*",
 		Match:    func(r *http.Request, _ []byte) bool { return strings.HasSuffix(r.URL.Path, missing) },
 	})
-	all = inParcel(t, v.page("/batches/"+batch+"/documents.zip"))
+	all = s.parcel(v.page("/batches/" + batch + "/documents.zip"))
 	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be downloaded") ||
 		!strings.Contains(all[missingFile], missing) {
 		t.Errorf("%d files: %s\n%s", len(all), all[missingFile], all["manifest.csv"])
@@ -98,7 +88,7 @@ func TestDocuments(t *testing.T) {
 	// A key that is refused ends it early, and what is there is whole.
 	s.service.ClearFaults()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "GET /documents/*"})
-	all = inParcel(t, v.page("/batches/"+batch+"/documents.zip"))
+	all = s.parcel(v.page("/batches/" + batch + "/documents.zip"))
 	if len(all) != 1 || !strings.Contains(all[missingFile], "3 documents could not be downloaded") {
 		t.Errorf("%v", all)
 	}

@@ -17,41 +17,44 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-// json posts JSON, in which %s becomes an identifier of its own, and reads the
-// answer.
-func (v *visitor) json(path, body string, into any) int {
+// json posts a change in the grid, in which %s becomes an identifier of its own, and fails where the
+// answer has another status. It reads the answer.
+func (v *visitor) json(want int, path, body string, into any) {
 	v.Helper()
 	if strings.Contains(body, "%s") {
 		body = fmt.Sprintf(body, rand.Text())
 	}
-	r := need(http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(body)))(v)
+	r := need(http.NewRequest(http.MethodPost, v.url+path+"/grid/changes", strings.NewReader(body)))(v)
 	r.Header.Set("Content-Type", "application/json")
 	status, answer := v.do(r)
+	if status != want {
+		v.Errorf("%.70s: %d, want %d\n%s", body, status, want, answer)
+	}
 	if into != nil {
 		v.must(json.Unmarshal([]byte(answer), into))
 	}
-	return status
+}
+
+// preview returns what a change of many cells would do.
+func (v *visitor) preview(path, bulk string) (answer gridAnswer) {
+	v.Helper()
+	v.json(http.StatusOK, path, `{"preview":true,"bulk":`+bulk+`}`, &answer)
+	return answer
 }
 
 // change changes an upload in the grid.
 func (v *visitor) change(path, body string) gridAnswer {
 	v.Helper()
 	var answer gridAnswer
-	if status := v.json(path+"/grid/changes", body, &answer); status != http.StatusOK {
-		v.Fatalf("%d\n%s", status, body)
-	}
+	v.json(http.StatusOK, path, body, &answer)
 	return answer
 }
 
 // grid loads rows of an upload.
 func (v *visitor) grid(path, query string) gridAnswer {
 	v.Helper()
-	status, body := v.get(path + "/grid/rows" + query)
 	var page gridAnswer
-	if status != http.StatusOK {
-		v.Fatalf("%d\n%s", status, body)
-	}
-	v.must(json.Unmarshal([]byte(body), &page))
+	v.must(json.Unmarshal([]byte(v.page(path+"/grid/rows"+query)), &page))
 	return page
 }
 
@@ -117,10 +120,8 @@ func TestGridRows(t *testing.T) {
 		`{"op":"set","column":4,"text":"2026","rows":[2]}`:                                     1,
 		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`: 4,
 	} {
-		var p gridAnswer
-		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 ||
-			p.Changed != want {
-			t.Errorf("%s: %d %+v", body, status, p)
+		if p := v.preview(path, body); p.Changed != want {
+			t.Errorf("%s: %+v", body, p)
 		}
 	}
 }
@@ -165,23 +166,21 @@ func TestGridGroupFix(t *testing.T) {
 	if len(g.Fixes) != 1 || g.Fixes[0].Text != "2025" {
 		t.Fatalf("%+v", g)
 	}
-	bulk := fmt.Sprintf(`"bulk":{"op":"group","group":%q,"fix":0}`, g.Key)
-	var preview gridAnswer
-	if status := v.json(path+"/grid/changes", `{"preview":true,`+bulk+`}`, &preview); status != http.StatusOK ||
-		preview.Changed != 2 || preview.Counts.Errors != preview.ErrorsBefore-2 || preview.Sample[0].To != "2025" {
-		t.Fatalf("%d %+v", status, preview)
+	bulk := fmt.Sprintf(`{"op":"group","group":%q,"fix":0}`, g.Key)
+	if preview := v.preview(path, bulk); preview.Changed != 2 ||
+		preview.Counts.Errors != preview.ErrorsBefore-2 || preview.Sample[0].To != "2025" {
+		t.Fatalf("%+v", preview)
 	}
 	if page := v.grid(path, ""); page.Rows[0].Cells[4] != "25" {
 		t.Errorf("a preview changed the sheet: %+v", page.Rows[0])
 	}
-	done := v.change(path, `{"id":"%s",`+bulk+`}`)
+	done := v.change(path, `{"id":"%s","bulk":`+bulk+`}`)
 	if done.Changed != 2 || done.Label != "Filing Year: 2 cells changed" {
 		t.Errorf("%+v", done)
 	}
-	var gone gridAnswer // no error: someone may have corrected the group
-	if status := v.json(path+"/grid/changes", `{"preview":true,`+bulk+`}`, &gone); status != http.StatusOK ||
-		gone.Changed != 0 || gone.Counts.Errors != gone.ErrorsBefore {
-		t.Errorf("%d %+v", status, gone)
+	// No error: someone may have corrected the group.
+	if gone := v.preview(path, bulk); gone.Changed != 0 || gone.Counts.Errors != gone.ErrorsBefore {
+		t.Errorf("%+v", gone)
 	}
 	undone := v.change(path, `{"id":"%s","undo":0,"shown":[2]}`)
 	if undone.Changed != 2 || undone.Rows[0].Cells[4] != "25" {
@@ -262,9 +261,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	send := func(who *visitor, body string) {
 		t.Helper()
 		var answer json.RawMessage
-		if status := who.json(path+"/grid/changes", body, &answer); status != http.StatusOK {
-			t.Errorf("%s: %d %s", body, status, answer)
-		}
+		who.json(http.StatusOK, path, body, &answer)
 		answers += string(answer) + "\n"
 	}
 	for _, bulk := range []string{
@@ -283,9 +280,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	send(v, `{"id":"%s","cells":[{"row":3,"column":1,"text":"Dune LLC"}],"shown":[3]}`)
 	send(other, `{"id":"%s","cells":[{"row":3,"column":1,"text":"Eder LLC"}]}`)
 	send(v, `{"id":"%s","undo":5}`) // it would put the number back
-	if !strings.Contains(answers, `"hidden":true`) {
-		t.Errorf("no conflict is told to be hidden:\n%s", answers)
-	}
+	v.wants(answers, `"hidden":true`)
 	path, _ = v.sheet("eins.csv", "Company ID,Legal Name,User Email,Filing State,Responsible Party First Name,"+
 		"Responsible Party Last Name,Responsible Party Title\ncomp_1,Acme LLC,a@example.com,DE,Ann,Ash,Member\n")
 	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
@@ -296,9 +291,7 @@ func TestGridHidesSecrets(t *testing.T) {
 	for _, body := range []string{answers, labels} {
 		s.lacks(body, "219-09-1120", "219091120")
 	}
-	if !strings.Contains(labels, "Legal Name: 2 cells changed") {
-		t.Errorf("the test saw no label:\n%s", labels)
-	}
+	v.wants(labels, "Legal Name: 2 cells changed")
 }
 
 // An added column is named by its header, in a cell and in a change of many: its index
@@ -322,24 +315,19 @@ func TestGridAddedColumnMoves(t *testing.T) {
 	if len(done.Conflicts) != 0 || done.Rows[0].Cells[5] != "302-555-0199" || done.Rows[0].Cells[6] != "Ann Arbor" {
 		t.Errorf("%+v", done)
 	}
-	if status := v.json(path+"/grid/changes", `{"id":"%s","cells":[{"row":2,"column":6,"text":"x"}]}`,
-		nil); status != http.StatusUnprocessableEntity {
-		t.Errorf("an added column by its index: %d", status)
-	}
+	v.json(http.StatusUnprocessableEntity, path, `{"id":"%s","cells":[{"row":2,"column":6,"text":"x"}]}`, nil)
 	group := groupOf(t, enter("Agent State", "Delawere", "").Groups, "Agent State “Delawere”")
 	for body, want := range map[string]string{
-		fmt.Sprintf(`{"op":"group","group":%q,"text":"DE"}`, group.Key):                        "DE",
-		`{"op":"replace","find":"Ann","replace":"Anne","column":-1,"header":"Agent City"}`:     "Anne Arbor",
-		`{"op":"set","text":"Dover","show":"all","column":-1,"header":"Agent City"}`:           "Dover",
-		`{"op":"replace","find":"Ann","replace":"Anne","column":-1,"header":"User Last Name"}`: "",
+		fmt.Sprintf(`{"op":"group","group":%q,"text":"DE"}`, group.Key):                    "DE",
+		`{"op":"replace","find":"Ann","replace":"Anne","column":-1,"header":"Agent City"}`: "Anne Arbor",
+		`{"op":"set","text":"Dover","show":"all","column":-1,"header":"Agent City"}`:       "Dover",
 	} {
-		var p gridAnswer
-		status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p)
-		if refused := want == ""; refused != (status == http.StatusUnprocessableEntity) ||
-			!refused && (p.Changed != 1 || p.Sample[0].To != want || p.Sample[0].From == "") {
-			t.Errorf("%s: %d %+v", body, status, p)
+		if p := v.preview(path, body); p.Changed != 1 || p.Sample[0].To != want || p.Sample[0].From == "" {
+			t.Errorf("%s: %+v", body, p)
 		}
 	}
+	v.json(http.StatusUnprocessableEntity, path, `{"preview":true,"bulk":{"op":"replace","find":"Ann",`+
+		`"replace":"Anne","column":-1,"header":"User Last Name"}}`, nil)
 }
 
 // What is refused is said in JSON.
@@ -358,17 +346,16 @@ func TestGridRefuses(t *testing.T) {
 		`not JSON`: 403,
 	} {
 		var answer jsonError
-		if status := v.json(path+"/grid/changes", body, &answer); status != want || answer.Text == "" {
-			t.Errorf("%.60s: %d %+v", body, status, answer)
+		if v.json(want, path, body, &answer); answer.Text == "" {
+			t.Errorf("%.60s: %+v", body, answer)
 		}
 	}
 	if page := v.grid(path, ""); page.Rows[0].Cells[4] != "25" {
 		t.Errorf("%+v", page.Rows[0])
 	}
 	var answer jsonError
-	if status := s.nobody().json(path+"/grid/changes", `{"id":"h"}`, &answer); status != 401 ||
-		answer.SignIn != "/sign-in" {
-		t.Errorf("%d %+v", status, answer)
+	if s.nobody().json(401, path, `{"id":"h"}`, &answer); answer.SignIn != "/sign-in" {
+		t.Errorf("%+v", answer)
 	}
 }
 
@@ -394,10 +381,8 @@ func TestGridChangeHasLimits(t *testing.T) {
 	} {
 		for _, way := range []string{`{"id":"%s","bulk":`, `{"preview":true,"bulk":`} {
 			var answer jsonError
-			if status := v.json(path+"/grid/changes", way+body+"}", &answer); status != 422 ||
-				!strings.Contains(answer.Text, want) || !strings.Contains(answer.Text, "Nothing was changed") {
-				t.Errorf("%.70s: %d %+v", body, status, answer)
-			}
+			v.json(422, path, way+body+"}", &answer)
+			v.wants(answer.Text, want, "Nothing was changed")
 		}
 	}
 	if after := v.grid(path, "?limit=1").Version; after != before {
@@ -434,12 +419,9 @@ func TestGridNames(t *testing.T) {
 		t.Fatalf("%+v", g)
 	}
 	// The dialog confirms the rows that it lists, and no row that joined the group since.
-	var preview gridAnswer
-	one := fmt.Sprintf(`{"preview":true,"bulk":{"op":"group","group":%q,"fix":0,"names":%s}}`, g.Key,
-		reviewedNames(t, page.Rows[1:]))
-	if status := v.json(path+"/grid/changes", one, &preview); status != http.StatusOK || preview.Changed != 1 ||
-		preview.Sample[0].Row != 3 {
-		t.Errorf("%d %+v", status, preview)
+	one := fmt.Sprintf(`{"op":"group","group":%q,"fix":0,"names":%s}`, g.Key, reviewedNames(t, page.Rows[1:]))
+	if preview := v.preview(path, one); preview.Changed != 1 || preview.Sample[0].Row != 3 {
+		t.Errorf("%+v", preview)
 	}
 	asked := s.service.Books().Requests["GET /companies/{id}"]
 	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0,"names":%s},"shown":[2]}`,

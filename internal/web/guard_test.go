@@ -180,9 +180,7 @@ func TestWhoMadeALink(t *testing.T) {
 	_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?link=")
 	secret, _, _ := strings.Cut(rest, "<")
 	leo := s.nobody()
-	if _, body := leo.post("/enter", "link", secret); !isSignedIn(body) {
-		t.Errorf("not signed in\n%s", body)
-	}
+	leo.wants(leo.posted("/enter", "link", secret), signedIn)
 	const note = "signed in with a link from <bdi>ana</bdi>"
 	ana.wants(ana.page("/settings"), note)
 	leo.wants(leo.page("/security"), "You signed in with a link from <bdi>ana</bdi>")

@@ -47,7 +47,8 @@ func quoteOf(u ledger.Upload) (q *quoted, err error) {
 }
 
 // prepareQueue reads uploads into prepared batches and quotes them in the background. Its results
-// are in the ledger. If this process ends, the next process that serves the upload starts again.
+// are in the ledger. If this process ends, the next process that serves the upload starts again. It
+// also holds the drafts that people edit.
 type prepareQueue struct {
 	*Config
 	// ctx ends when the site closes, and running waits for the background work.

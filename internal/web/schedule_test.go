@@ -298,9 +298,7 @@ func TestCalendar(t *testing.T) {
 	b := need(s.Ledger.Batch(t.Context(), s.runs("de")[0].Batch))(s)
 	s.answered(b.ID)
 	_, body = v.get("/calendar?" + span)
-	if n := strings.Count(body, ">Placed<"); n != 2 {
-		t.Errorf("%d are bought:\n%s", n, body)
-	}
+	s.times(2, body, ">Placed<")
 }
 
 // The firm's time zone is one of the list, and an operator sets it.

@@ -81,9 +81,7 @@ func TestSignInByMail(t *testing.T) {
 	for _, want := range []int{http.StatusOK, http.StatusGone} {
 		v.answers(want, "/enter", "link", secret)
 	}
-	if _, body := v.get("/"); !isSignedIn(body) {
-		t.Error("not signed in")
-	}
+	v.wants(v.page("/"), signedIn)
 }
 
 // Requests beyond those that are being mailed are dropped, and the page does not tell.
@@ -203,9 +201,7 @@ func TestPasskeys(t *testing.T) {
 	d := v.device(mustAccount(s, "ana").ID, virtualwebauthn.AuthenticatorOptions{})
 	_, body := d.register()
 	v.wants(body, "The passkey is added", "Added a passkey")
-	if _, body := elsewhere.get("/security"); isSignedIn(body) {
-		t.Error("the session in another browser goes on")
-	}
+	elsewhere.lacks(elsewhere.page("/security"), signedIn)
 
 	alone := s.nobody()
 	answer := d.answer(alone, "/sign-in/passkey/challenge")
@@ -333,9 +329,7 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 	}
 	v, back := begin()
 	s.nobody().gives(http.StatusGone, back)
-	if status, body := v.get(back); status != http.StatusOK || !isSignedIn(body) {
-		t.Errorf("%d\n%s", status, body)
-	}
+	v.wants(v.page(back), signedIn)
 	v.gives(http.StatusGone, back)
 	s.nobody().gives(http.StatusGone, ProviderCallback+"?code=x&state=x")
 	fresh, _ := begin()

@@ -186,13 +186,11 @@ func (v *visitor) enter() {
 	v.Helper()
 	secret := need(v.Ledger.Accounts().MakeSignInLink(v.Context(), v.name, time.Hour))(v)
 	v.answers(http.StatusOK, "/enter", "link", secret)
-	if body := v.page("/"); !isSignedIn(body) {
-		v.Fatalf("not signed in on\n%s", body)
-	}
+	v.wants(v.page("/"), signedIn)
 }
 
-// isSignedIn reports whether a page is one of a person who is signed in.
-func isSignedIn(body string) bool { return strings.Contains(body, `action="/leave"`) }
+// signedIn is on the pages of a person who is signed in.
+const signedIn = `action="/leave"`
 
 // visit returns a site and a person with these roles.
 func visit(t *testing.T, roles ...account.Role) (*testSite, *visitor) {
@@ -439,6 +437,14 @@ func (s *testSite) lacks(body string, texts ...string) {
 		if strings.Contains(body, text) {
 			s.Errorf("%q is on the page\n%s", text, body)
 		}
+	}
+}
+
+// times fails where a page does not have a text n times.
+func (s *testSite) times(n int, body, text string) {
+	s.Helper()
+	if got := strings.Count(body, text); got != n {
+		s.Errorf("%q is %d times on the page, want %d\n%s", text, got, n, body)
 	}
 }
 
