@@ -44,8 +44,7 @@ func (r *Request) Violations(thisYear int) []Violation {
 	if o.EIN != nil {
 		o.EIN.check(&vs)
 	}
-	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil && o.EIN == nil &&
-		o.RegisteredAgent == nil {
+	if len(o.Products()) == 0 {
 		vs.add("order.product", "", "", "nothing is ordered")
 	}
 	o.checkSupplied(&vs)
@@ -56,6 +55,13 @@ type violations []Violation
 
 func (vs *violations) add(rule, field, value, format string, args ...any) {
 	*vs = append(*vs, Violation{Rule: rule, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+}
+
+// of returns a function that adds violations of the rules of a path that are named after their fields.
+func (vs *violations) of(rules, path string) func(field, value, format string, args ...any) {
+	return func(field, value, format string, args ...any) {
+		vs.add(rules+field, path+field, value, format, args...)
+	}
 }
 
 func (vs *violations) warn(rule, field, value, format string, args ...any) {

@@ -32,9 +32,8 @@ func (o *Order) checkSupplied(vs *violations) {
 // check checks a supplied agent. Its state must be the filing state. Source: spec section 2
 // (Supplied registered agent) and section 4, rules 4, 9 and 10.
 func (a *Agent) check(vs *violations, path string, filingState State) {
-	missing := func(field, column string) {
-		vs.add("agent."+field, path+field, "", "%s is missing: a supplied agent requires it", column)
-	}
+	add := vs.of("agent.", path)
+	missing := func(field, column string) { add(field, "", "%s is missing: a supplied agent requires it", column) }
 	switch a.Type {
 	case Person:
 		if a.FirstName == "" {
@@ -44,7 +43,7 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 			missing("lastName", "Agent Last Name")
 		}
 		if a.CompanyName != "" {
-			vs.add("agent.companyName", path+"companyName", a.CompanyName,
+			add("companyName", a.CompanyName,
 				"an agent of type PERSON cannot have a company name: clear it, or set Agent Type to COMPANY")
 		}
 	case CompanyParty:
@@ -52,13 +51,13 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 			missing("companyName", "Agent Company Name")
 		}
 		if a.FirstName != "" || a.LastName != "" {
-			vs.add("agent.firstName", path+"firstName", strings.TrimSpace(a.FirstName+" "+a.LastName),
+			add("firstName", strings.TrimSpace(a.FirstName+" "+a.LastName),
 				"an agent of type COMPANY cannot have a first or last name: clear them, or set Agent Type to PERSON")
 		}
 	case "":
 		missing("type", "Agent Type (PERSON or COMPANY)")
 	default:
-		vs.add("agent.type", path+"type", string(a.Type), "the agent type is not valid: enter PERSON or COMPANY")
+		add("type", string(a.Type), "the agent type is not valid: enter PERSON or COMPANY")
 	}
 	if a.Street == "" {
 		missing("addressStreet", "Agent Street")
@@ -70,8 +69,8 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 	case a.State == "":
 		missing("addressState", "Agent State")
 	case !a.State.Known():
-		vs.add("agent.addressState", path+"addressState", string(a.State),
-			"%q is not a US state: enter a two-letter code such as DE", string(a.State))
+		add("addressState", string(a.State), "%q is not a US state: enter a two-letter code such as DE",
+			string(a.State))
 	case filingState.Known() && a.State != filingState:
 		vs.add("agent.state-is-filing-state", path+"addressState", string(a.State),
 			"the agent is in %s but the filing goes to %s: an agent must have its address in the filing state",

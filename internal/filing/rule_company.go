@@ -61,16 +61,16 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 		return
 	}
 	c := &r.Company.Sheet
+	add := vs.of("company.", "company.")
 	if !c.FormationState.Known() {
-		vs.add("company.formationState", "company.formationState", string(c.FormationState),
-			"%q is not a US state: enter a two-letter code such as DE", string(c.FormationState))
+		add("formationState", string(c.FormationState), "%q is not a US state: enter a two-letter code such as DE",
+			string(c.FormationState))
 	}
 	switch formed, err := time.Parse(time.DateOnly, c.FormationDate); {
 	case err != nil:
-		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
-			"%q is not a date: enter it as YYYY-MM-DD", c.FormationDate)
+		add("formationDate", c.FormationDate, "%q is not a date: enter it as YYYY-MM-DD", c.FormationDate)
 	case formed.Year() > thisYear:
-		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
+		add("formationDate", c.FormationDate,
 			"the company already exists, but its formation date %s is in the future: correct the date", c.FormationDate)
 	}
 	checkName(vs, "company.legalName", c.LegalName, c.EntityType)
@@ -128,29 +128,22 @@ func isUnusual(r rune) bool {
 // check checks the format of each given field of a company. Its callers check the
 // required fields.
 func (c *Company) check(vs *violations, path string) {
-	switch c.EntityType {
-	case LLC, Corp:
-	case "":
-	default:
-		vs.add("company.entityType", path+"entityType", string(c.EntityType),
-			"%q is not an entity type: use LLC or CORP", string(c.EntityType))
+	add := vs.of("company.", path)
+	if t := c.EntityType; t != "" && t != LLC && t != Corp {
+		add("entityType", string(t), "%q is not an entity type: use LLC or CORP", string(t))
 	}
 	if s := c.StructureType; s != "" && !slices.Contains(StructureTypes, s) {
-		vs.add("company.structureType", path+"structureType", s, "%q is not one of %s", s,
-			strings.Join(StructureTypes, ", "))
+		add("structureType", s, "%q is not one of %s", s, strings.Join(StructureTypes, ", "))
 	} else if s != "" && c.EntityType == Corp {
-		vs.add("company.structureType", path+"structureType", s,
-			"a corporation cannot have a structure type: clear it, or correct the Entity Type")
+		add("structureType", s, "a corporation cannot have a structure type: clear it, or correct the Entity Type")
 	}
 	if e := c.TaxElection; e != "" && !slices.Contains(TaxElections, e) {
-		vs.add("company.taxElection", path+"taxElection", e, "%q is not one of %s", e, strings.Join(TaxElections, ", "))
+		add("taxElection", e, "%q is not one of %s", e, strings.Join(TaxElections, ", "))
 	} else if e != "" && c.EntityType == LLC {
-		vs.add("company.taxElection", path+"taxElection", e,
-			"an LLC cannot have a tax election here: clear it, or correct the Entity Type")
+		add("taxElection", e, "an LLC cannot have a tax election here: clear it, or correct the Entity Type")
 	}
 	if m := c.FiscalEndMonth; m != "" && !slices.Contains(Months, m) {
-		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m,
-			"%q is not a month: enter a month such as December", m)
+		add("fiscalEndMonth", m, "%q is not a month: enter a month such as December", m)
 	}
 	c.PrincipalAddress.check(vs, path+"principalAddress.", "Principal ", companyPart("principalAddress"))
 	if p, m := c.PrincipalAddress, c.MailingAddress; p == nil || m == nil || *p != *m {

@@ -17,6 +17,7 @@ var ApplicationReasons = []string{"Started a new business", "Hired employee(s)",
 // check checks an EIN application. No message and no value contains the Social Security number.
 // Source: spec section 4, rule 7, and section 2, ein object.
 func (e *EINItem) check(vs *violations) {
+	add := vs.of("ein.", "ein.")
 	for _, needed := range []struct{ field, value, column string }{
 		{"businessCategory", e.BusinessCategory, "Business Category"},
 		{"businessPurpose", e.BusinessPurpose, "Business Purpose"},
@@ -27,8 +28,7 @@ func (e *EINItem) check(vs *violations) {
 		{"responsiblePartyPhoneNumber", e.ResponsiblePartyPhoneNumber, "Responsible Party Phone Number"},
 	} {
 		if needed.value == "" {
-			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application requires it",
-				needed.column)
+			add(needed.field, "", "%s is missing: an EIN application requires it", needed.column)
 		}
 	}
 	// Assumption: the spec does not show all categories. Other categories are sent with a warning.
@@ -38,39 +38,36 @@ func (e *EINItem) check(vs *violations) {
 			strings.Join(BusinessCategories, ", "), c)
 	}
 	if a := e.ApplicationReason; a != "" && !slices.Contains(ApplicationReasons, a) {
-		vs.add("ein.applicationReason", "ein.applicationReason", a, "%q is not one of %s", a,
-			strings.Join(ApplicationReasons, ", "))
+		add("applicationReason", a, "%q is not one of %s", a, strings.Join(ApplicationReasons, ", "))
 	}
 	e.checkEmployment(vs)
 	e.checkSSN(vs)
 	switch phone := e.ResponsiblePartyPhoneNumber; {
 	case phone == "":
 	case !IsE164(phone):
-		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone,
+		add("responsiblePartyPhoneNumber", phone,
 			"%q is not a phone number in international form, such as +13025550142", phone)
 	case !e.ResponsiblePartyIsForeign && (!strings.HasPrefix(phone, "+1") || len(phone) != len("+13025550142")):
-		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone,
+		add("responsiblePartyPhoneNumber", phone,
 			"%s is not a US number: only a foreign responsible party may have a foreign number", phone)
 	}
 }
 
 func (e *EINItem) checkEmployment(vs *violations) {
-	for _, count := range []struct {
-		field string
-		n     int
-	}{{"agricultureEmployeesCount", e.AgricultureEmployeesCount}, {"otherEmployeesCount", e.OtherEmployeesCount}} {
-		if count.n < 0 {
-			vs.add("ein."+count.field, "ein."+count.field, "", "the number of employees cannot be negative")
-		}
+	add := vs.of("ein.", "ein.")
+	if e.AgricultureEmployeesCount < 0 {
+		add("agricultureEmployeesCount", "", "the number of employees cannot be negative")
+	}
+	if e.OtherEmployeesCount < 0 {
+		add("otherEmployeesCount", "", "the number of employees cannot be negative")
 	}
 	employees := e.AgricultureEmployeesCount + e.OtherEmployeesCount
 	switch date := e.FirstWagesDate; {
 	case date == nil && e.IsW2Expected:
-		vs.add("ein.firstWagesDate", "ein.firstWagesDate", "",
-			"First Wages Date is missing: it is needed where employees are expected")
+		add("firstWagesDate", "", "First Wages Date is missing: it is needed where employees are expected")
 	case date != nil:
 		if _, err := time.Parse(time.DateOnly, *date); err != nil {
-			vs.add("ein.firstWagesDate", "ein.firstWagesDate", *date, "%q is not a date: enter it as YYYY-MM-DD", *date)
+			add("firstWagesDate", *date, "%q is not a date: enter it as YYYY-MM-DD", *date)
 		}
 	}
 	switch {

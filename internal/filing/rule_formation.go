@@ -18,9 +18,10 @@ func (r *Request) checkFormation(vs *violations) {
 	f := r.Order.Formation
 	c := &f.Company
 	const path = "formation.company."
+	add := vs.of("company.", path)
 	required := func(field, value, message string) {
 		if value == "" {
-			vs.add("company."+field, path+field, "", "%s", message)
+			add(field, "", "%s", message)
 		}
 	}
 	required("legalName", c.LegalName, "the legal name is missing: enter the full name of the company")
@@ -38,11 +39,11 @@ func (r *Request) checkFormation(vs *violations) {
 			"a company that is being formed has no ID, EIN, formation date or formation state yet: clear them")
 	}
 	if c.PrincipalAddress == nil {
-		vs.add("company.principalAddress.line1", path+"principalAddress.line1", "",
+		add("principalAddress.line1", "",
 			"the principal address is missing: enter at least Principal Line 1, Principal City and Principal State")
 	}
 	if c.MailingAddress == nil && c.PrincipalAddress != nil {
-		vs.add("company.mailingAddress.line1", path+"mailingAddress.line1", "", "the mailing address is missing")
+		add("mailingAddress.line1", "", "the mailing address is missing")
 	}
 	checkName(vs, path+"legalName", c.LegalName, c.EntityType)
 	c.check(vs, path)

@@ -17,25 +17,24 @@ const (
 // checkAnnualReport checks an annual report. Source: spec section 4, rule 9, and section 8,
 // filingYear.
 func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
+	const field = "annualReport.filingYear"
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
 	case y == "":
-		vs.add("annual-report.year", "annualReport.filingYear", "",
-			"the filing year is missing: enter four digits, for example %d", thisYear)
+		vs.add("annual-report.year", field, "", "the filing year is missing: enter four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
-		vs.add("annual-report.year", "annualReport.filingYear", y,
-			"%q is not a filing year: enter four digits, for example %d", y, thisYear)
+		vs.add("annual-report.year", field, y, "%q is not a filing year: enter four digits, for example %d", y, thisYear)
 	default:
 		switch n, _ := strconv.Atoi(y); {
 		case n > thisYear+1:
-			vs.add("annual-report.year-range", "annualReport.filingYear", y,
+			vs.add("annual-report.year-range", field, y,
 				"the filing year %s is too far ahead: the latest possible year is %d", y, thisYear+1)
 		case n < thisYear-reportYears:
-			vs.add("annual-report.year-range", "annualReport.filingYear", y,
+			vs.add("annual-report.year-range", field, y,
 				"the filing year %s is more than %d years ago: correct it, or file that report elsewhere", y,
 				reportYears)
 		case n < thisYear-lateYears:
-			vs.warn("annual-report.year-late", "annualReport.filingYear", y,
+			vs.warn("annual-report.year-late", field, y,
 				"the filing year %s is %d years ago: check that this report is really missing", y, thisYear-n)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -26,13 +27,12 @@ type Remaining struct {
 // LoadRemaining loads the remaining orders of the ready rows.
 func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (*Remaining, error) {
 	some := &Remaining{batch: b.ID, root: b.Root, again: b.Repetition()}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r ledger.Row) bool { return r.Result != filing.Ready })
 	var refs, emails []string
 	for _, r := range rows {
-		if r.Result == filing.Ready {
-			refs = append(refs, r.Request.Company.Ref)
-			if r.Request.User.ID == "" {
-				emails = append(emails, r.Request.User.Ref())
-			}
+		refs = append(refs, r.Request.Company.Ref)
+		if r.Request.User.ID == "" {
+			emails = append(emails, r.Request.User.Ref())
 		}
 	}
 	var err error
@@ -44,10 +44,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 	}
 	var described []filing.NewCompany
 	for _, r := range rows {
-		if r.Result != filing.Ready || !r.Request.CreatesCompany() {
-			continue
-		}
-		if user := some.user(r); user != "" {
+		if user := some.user(r); user != "" && r.Request.CreatesCompany() {
 			described = append(described, r.Request.Company.Sheet.ForUser(user))
 		}
 	}
@@ -56,9 +53,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 	}
 	var all []ledger.Claim
 	for _, r := range rows {
-		if r.Result == filing.Ready {
-			all = append(all, some.Claims(r)...)
-		}
+		all = append(all, some.Claims(r)...)
 	}
 	if some.held, err = l.FindPriorPurchases(ctx, all); err != nil {
 		return some, err
