@@ -70,52 +70,46 @@ func TestToldBooks(t *testing.T) {
 	}
 }
 
-func TestAdmin(t *testing.T) {
+// TestControls tries the controls one after another, each by what it answers or changes.
+func TestControls(t *testing.T) {
+	b := newBench(t, Config{})
+	order := `"orderId": "` + b.mustOrder(heldReport).Items[0].OrderID + `"`
 	for _, tt := range []struct {
-		name, method, path, body string
-		status                   int
-		want                     string
+		path, body string
+		status     int
+		want       string
 	}{
-		{"deposit", "POST", "/admin/deposit", `{"amount":103.75}`, 200, `"balance":10103.75`},
-		{"add a status of success", "POST", "/admin/fault", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
-		{"add an odd rate", "POST", "/admin/fault", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
-		{"down for ever and away", "POST", "/admin/down", `{"mode":"refuse"}`, 400, "seconds is required"},
-		{"advance nothing", "POST", "/admin/advance", `{}`, 400, "orderId or all"},
+		{"/admin/deposit", `{"amount":103.75}`, 200, `"balance":9678.75`},
+		{"/admin/fault", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
+		{"/admin/fault", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
+		{"/admin/down", `{"mode":"refuse"}`, 400, "seconds is required"},
+		{"/admin/advance", `{}`, 400, "orderId or all"},
+		{"/admin/renew", `{` + order + `}`, 200, `"orderId":"order_`},
+		{"/admin/subscription", `{` + order + `, "status": "lapsed"}`, 400, "must be one of active"},
+		{"/admin/subscription", `{` + order + `, "status": "past_due"}`, 200, "past_due"},
+		{"/admin/renew", `{` + order + `}`, 404, "no such order"},
+		{"/admin/advance", `{"all":true}`, 200, `"moved":2`},
+		{"/admin/exception", `{` + order + `,"code":482}`, 200, `"moved":1`},
+		{"/admin/fault", `{"kind":"status","status":502,"nth":1}`, 200, `"fault":"502 before"`},
+		{"/v1/orders", orderBody(heldReport), 502, "Bad Gateway"},
+		{"/admin/down", `{"mode":"answer"}`, 200, "answer"},
+		{"/v1/orders", orderBody(heldReport), 503, "down for maintenance"},
+		{"/admin/down", `{"mode":"up"}`, 200, "up"},
+		{"/v1/orders", orderBody(heldReport), 201, "order_"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{})
-			if r := b.do(tt.method, tt.path, tt.body); r.status != tt.status ||
-				!strings.Contains(string(r.body), tt.want) {
-				t.Errorf("got %d %s, want %d with %q", r.status, r.body, tt.status, tt.want)
-			}
-		})
+		r := b.do("POST", tt.path, tt.body)
+		if r.status != tt.status || !strings.Contains(string(r.body), tt.want) {
+			t.Errorf("%s %s: got %d %s, want %d with %s", tt.path, tt.body, r.status, r.body, tt.status, tt.want)
+		}
 	}
-	t.Run("they take effect", func(t *testing.T) {
-		b := newBench(t, Config{})
-		id := b.mustOrder(heldReport).Items[0].OrderID
-		b.do("POST", "/admin/advance", `{"all":true}`)
-		b.do("POST", "/admin/exception", `{"orderId":"`+id+`","code":482}`)
-		if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
-			t.Errorf("got %+v", i)
-		}
-		b.do("POST", "/admin/fault", `{"kind":"status","status":502,"nth":1}`)
-		if r := b.order(heldReport); r.status != 502 {
-			t.Errorf("got %d", r.status)
-		}
-		b.do("POST", "/admin/down", `{"mode":"answer"}`)
-		if r := b.order(heldReport); r.status != 503 {
-			t.Errorf("got %d", r.status)
-		}
-		b.do("POST", "/admin/down", `{"mode":"up"}`)
-		b.mustOrder(heldReport)
-	})
-	t.Run("a form of another site is refused", func(t *testing.T) {
-		b := newBench(t, Config{})
-		r, err := b.try(t.Context(), "POST", "/admin/deposit", `{"amount":1}`, http.Header{"Content-Type": {"text/plain"}})
-		if err != nil || r.status != http.StatusUnsupportedMediaType || b.Books().Deposited != 0 {
-			t.Errorf("got %d, %v", r.status, err)
-		}
-	})
+	if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
+		t.Errorf("got %+v", i)
+	}
+	deposited := b.Books().Deposited
+	r, err := b.try(t.Context(), "POST", "/admin/deposit", `{"amount":1}`, http.Header{"Content-Type": {"text/plain"}})
+	if err != nil || r.status != http.StatusUnsupportedMediaType || b.Books().Deposited != deposited {
+		t.Errorf("a form of another site: %d, %v", r.status, err)
+	}
 }
 
 func TestActionFields(t *testing.T) {
