@@ -132,31 +132,34 @@ func (n *Notifier) rows(ctx context.Context, kind outbox.Kind, batch string,
 	if err != nil {
 		return out, err
 	}
-	file := filepath.Base(b.File)
-	switch kind {
-	case outbox.KindUncertain:
+	message := rowMessages[kind]
+	why := message.why
+	if kind == outbox.KindUncertain {
 		var reserved money.Cost
 		for _, u := range of {
 			if reserved, err = reserved.Plus(u.Reserved); err != nil {
 				return out, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
 			}
 		}
-		out.Subject = fmt.Sprintf("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
-		out.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
-			reserved.String()+".",
-			named, "Check the dashboard, then resolve them: importer resolve "+batch)
-	case outbox.KindTwice:
-		out.Subject = fmt.Sprintf("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
-		out.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
-			"to refund one of them.",
-			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
-	case outbox.KindExceptions:
-		out.Subject = fmt.Sprintf("%s in %s",
-			text.CountOf(len(of), "filing needs correction", "filings need correction"), file)
-		out.Body = lines("These filings wait until they are corrected.", named,
-			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
+		why += " Reserved: " + reserved.String() + "."
 	}
+	out.Subject = fmt.Sprintf("%s in %s", text.CountOf(len(of), message.one, message.many), filepath.Base(b.File))
+	out.Body = lines(why, named, fmt.Sprintf(message.next, batch))
 	return out, nil
+}
+
+// rowMessages are the messages about rows that need a person. one and many begin the subject, and
+// next names the batch.
+var rowMessages = map[outbox.Kind]struct{ one, many, why, next string }{
+	outbox.KindUncertain: {"row is uncertain", "rows are uncertain",
+		"Sent, but the filing service did not confirm them. They may have been bought.",
+		"Check the dashboard, then resolve them: importer resolve %s"},
+	outbox.KindTwice: {"filing was bought twice", "filings were bought twice",
+		"A late answer shows that the same filing was bought with two orders. Ask the filing service to refund one of " +
+			"them.", "See the rows: importer results %s -o FILE.xlsx"},
+	outbox.KindExceptions: {"filing needs correction", "filings need correction",
+		"These filings wait until they are corrected.",
+		"See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx"},
 }
 
 // exceptionText describes the exception of a reported row.
