@@ -97,7 +97,7 @@ func (v *request) loadSession() error {
 }
 
 // authorize loads the session and rejects readers without a role for the route. It returns
-// errSignIn or errRole. It runs again after the body was read, because a session may end while a
+// errSignIn, errRole or errNotFresh. It runs again after the body was read, because a session may end while a
 // slow body arrives.
 func (v *request) authorize() error {
 	switch err := v.loadSession(); {
@@ -107,6 +107,8 @@ func (v *request) authorize() error {
 		return errSignIn
 	case len(v.asked.may) > 0 && !slices.ContainsFunc(v.asked.may, v.session.Account.May):
 		return errRole
+	case v.asked.fresh && !v.fresh():
+		return errNotFresh
 	}
 	return nil
 }

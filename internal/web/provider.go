@@ -41,8 +41,8 @@ func (h *providerHandler) routes() []route {
 	return []route{
 		{pattern: "GET /sign-in/provider", may: anyone, serve: h.toProvider},
 		{pattern: "GET " + ProviderCallback, may: anyone, serve: h.fromProvider},
-		{pattern: "POST /security/provider", may: self, serve: h.linkProvider},
-		{pattern: "POST /security/provider/unlink", may: self, serve: h.unlinkProvider},
+		{pattern: "POST /security/provider", may: self, fresh: true, serve: h.linkProvider},
+		{pattern: "POST /security/provider/unlink", may: self, fresh: true, serve: h.unlinkProvider},
 		{pattern: "POST /leave", may: self, serve: h.leave},
 	}
 }
@@ -145,10 +145,7 @@ func (h *providerHandler) providerError(v *request, err error) error {
 // It shows a page that leads there, because the site's policy does not let a form redirect to
 // another site.
 func (h *providerHandler) linkProvider(v *request) error {
-	switch {
-	case !h.fresh(v):
-		return errNotFresh
-	case v.session.Account.ManagedBy != "":
+	if v.session.Account.ManagedBy != "" {
 		return errManaged
 	}
 	at, err := h.begun(v, providerFlow{Link: v.session.Account.ID})
@@ -169,7 +166,7 @@ func (h *providerHandler) link(v *request, flow providerFlow, person account.Arr
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
 		return errFlow
-	case !h.fresh(v):
+	case !v.fresh():
 		return errNotFresh
 	}
 	err := h.accounts.LinkIdentity(v.withAudit("provider-link", v.who(), h.Provider.Host()), flow.Link, person,
@@ -179,9 +176,6 @@ func (h *providerHandler) link(v *request, flow providerFlow, person account.Arr
 }
 
 func (h *providerHandler) unlinkProvider(v *request) error {
-	if !h.fresh(v) {
-		return errNotFresh
-	}
 	a := v.session.Account
 	err := h.accounts.UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID,
 		v.form("issuer"), v.form("subject"), v.secret)

@@ -12,6 +12,8 @@ type route struct {
 	// may are the roles, any of which is sufficient. See the sets below.
 	may   []account.Role
 	serve func(*request) error
+	// fresh reports whether the reader must have signed in less than freshLife ago.
+	fresh bool
 	// upload reports whether the body has a file, which the handler reads.
 	upload bool
 	// json reports whether requests, answers and errors are JSON.

@@ -20,9 +20,9 @@ type securityHandler struct {
 func (h *securityHandler) routes() []route {
 	return []route{
 		{pattern: "GET /security", may: self, serve: h.security},
-		{pattern: "POST /security/passkeys/challenge", may: self, serve: h.challengeEnroll},
-		{pattern: "POST /security/passkeys", may: self, serve: h.addPasskey},
-		{pattern: "POST /security/passkeys/{passkey}/remove", may: self, serve: h.removePasskey},
+		{pattern: "POST /security/passkeys/challenge", may: self, fresh: true, serve: h.challengeEnroll},
+		{pattern: "POST /security/passkeys", may: self, fresh: true, serve: h.addPasskey},
+		{pattern: "POST /security/passkeys/{passkey}/remove", may: self, fresh: true, serve: h.removePasskey},
 		{pattern: "POST /sign-in/passkey/challenge", may: anyone, serve: h.challengeSignIn},
 		{pattern: "POST /sign-in/passkey", may: anyone, serve: h.passkeySignIn},
 	}
@@ -45,7 +45,7 @@ const actsOnSecurity = 12
 
 func (h *securityHandler) security(v *request) error {
 	a := v.session.Account
-	page := securityPage{Account: a, Fresh: h.fresh(v)}
+	page := securityPage{Account: a, Fresh: v.fresh()}
 	err := errors.Join(
 		load(&page.Passkeys)(h.accounts.ListPasskeys(v.ctx(), a.ID)),
 		load(&page.Identities)(h.accounts.ListIdentities(v.ctx(), a.ID)),
@@ -72,14 +72,11 @@ func (h *securityHandler) challengeEnroll(v *request) error {
 }
 
 // enrollment returns the passkeys and the owner if the person may add a passkey now, at this
-// address. Otherwise it returns errNotFresh, errManaged or errNoPasskeys.
+// address. Otherwise it returns errManaged or errNoPasskeys.
 func (h *securityHandler) enrollment(v *request) (*signin.Passkeys, signin.Owner, error) {
 	a := v.session.Account
 	o := signin.Owner{ID: a.ID, Name: a.Name}
-	switch {
-	case !h.fresh(v):
-		return nil, o, errNotFresh
-	case a.ManagedBy != "":
+	if a.ManagedBy != "" {
 		return nil, o, errManaged
 	}
 	p, err := v.passkeys()
@@ -123,9 +120,6 @@ func (h *securityHandler) addPasskey(v *request) error {
 }
 
 func (h *securityHandler) removePasskey(v *request) error {
-	if !h.fresh(v) {
-		return errNotFresh
-	}
 	err := h.accounts.RemovePasskey(v.withAudit("passkey-remove", v.who(), ""), v.session.Account.ID,
 		v.r.PathValue("passkey"), v.secret)
 	return h.changed(v, err, "a passkey was removed from", "The passkey is removed. Your other sessions have ended.")
@@ -152,7 +146,7 @@ func (h *securityHandler) challenge(v *request, kind account.FlowKind, account s
 	if err != nil {
 		return err
 	}
-	if err := h.beginFlow(v, kind, passkeyState{account, c.State, h.now()}); err != nil {
+	if err := h.beginFlow(v, kind, passkeyState{account, c.State, v.server.Ledger.Now()}); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "application/json")

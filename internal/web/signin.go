@@ -21,7 +21,6 @@ import (
 type authenticator struct {
 	accounts      *account.Accounts
 	notifications *outbox.Outbox
-	now           func() time.Time
 }
 
 // admit signs in a person who has proved their identity. how is the note in the audit log.
@@ -57,10 +56,8 @@ const freshLife = 10 * time.Minute
 var errNotFresh = &httpError{http.StatusForbidden, "Sign in again first",
 	"To change how you sign in, sign out and sign in again. Nothing was changed."}
 
-// fresh reports whether the person signed in less than freshLife ago.
-func (a *authenticator) fresh(v *request) bool {
-	return a.now().Sub(v.session.CreatedAt) < freshLife
-}
+// fresh reports whether the reader signed in less than freshLife ago.
+func (v *request) fresh() bool { return v.server.Ledger.Now().Sub(v.session.CreatedAt) < freshLife }
 
 // changed leads to the security page after a change of the ways to sign in, or returns the error of
 // the change. It notifies the owner of the account and the firm.

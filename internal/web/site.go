@@ -114,7 +114,7 @@ func New(c Config) *Site {
 		failures: newTraceLimit(),
 	}
 	site := &Site{server: s, queue: newPrepareQueue(&c)}
-	signIns := &authenticator{accounts: l.Accounts(), notifications: l.Notifications(), now: l.Now}
+	signIns := &authenticator{accounts: l.Accounts(), notifications: l.Notifications()}
 	site.signIn = &signInHandler{Config: &c, authenticator: signIns, mailSlots: make(chan struct{}, mailAtOnce)}
 	// A link needs a known address of the site, so that a stranger cannot choose its host.
 	if c.Public != nil || c.Local {

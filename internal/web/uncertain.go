@@ -25,8 +25,8 @@ type uncertainHandler struct{ *Config }
 func (h *uncertainHandler) routes() []route {
 	return []route{
 		{pattern: "GET /uncertain", may: viewer, serve: h.uncertain},
-		{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: h.showUncertainRow},
-		{pattern: "POST /uncertain/batches/{batch}/rows/{number}/link", may: operator, serve: ofBatch(h.dashboard)},
+		{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: h.ofUncertain(h.showUncertainRow)},
+		{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: h.ofUncertain(h.dashboard)},
 		{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch(h.checkDecisions)},
 		{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch(h.resolveRows)},
 	}
@@ -132,37 +132,33 @@ func (h *uncertainHandler) resolver(v *request) *resolve.Service {
 	return &resolve.Service{Ledger: h.Ledger, Client: h.Service, By: v.who() + " on the page"}
 }
 
-// findUncertain returns the uncertain order of a row, or nil if the row is not uncertain.
-func (h *uncertainHandler) findUncertain(v *request, row ledger.Row) (*resolve.UncertainOrder, error) {
-	if row.Result != filing.Uncertain {
-		return nil, nil
+// ofUncertain makes a handler for the uncertain order of the row that the path names. If the row was
+// resolved in the meantime, it leads to the page of the row.
+func (h *uncertainHandler) ofUncertain(serve func(*request, *resolve.UncertainOrder) error) func(*request) error {
+	return func(v *request) error {
+		id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
+		if err != nil {
+			return errNoPage
+		}
+		row, err := h.Ledger.Row(v.ctx(), id)
+		if err != nil {
+			return err
+		}
+		found, _, err := resolve.ListUncertainPage(v.ctx(), h.Ledger, row.Batch, row.ID-1, 1)
+		switch {
+		case err != nil:
+			return err
+		case row.Result != filing.Uncertain, len(found) == 0, found[0].Row.ID != row.ID:
+			return v.redirect(batchRowPath(row.Batch, row.Number))
+		}
+		return serve(v, found[0])
 	}
-	all, _, err := resolve.ListUncertainPage(v.ctx(), h.Ledger, row.Batch, row.ID-1, 1)
-	if err != nil || len(all) == 0 || all[0].Row.ID != row.ID { // resolved in the meantime
-		return nil, err
-	}
-	return all[0], nil
 }
 
 // showUncertainRow shows one uncertain row.
-func (h *uncertainHandler) showUncertainRow(v *request) error {
-	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
-	if err != nil {
-		return errNoPage
-	}
-	row, err := h.Ledger.Row(v.ctx(), id)
-	if err != nil {
-		return err
-	}
-	o, err := h.findUncertain(v, row)
-	if err != nil {
-		return err
-	}
-	if o == nil {
-		return v.redirect(batchRowPath(row.Batch, row.Number))
-	}
-	b, err := h.Ledger.Batch(v.ctx(), row.Batch)
-	return v.show(err, "uncertain.html", fmt.Sprintf("Row %d is uncertain", row.Number),
+func (h *uncertainHandler) showUncertainRow(v *request, o *resolve.UncertainOrder) error {
+	b, err := h.Ledger.Batch(v.ctx(), o.Row.Batch)
+	return v.show(err, "uncertain.html", fmt.Sprintf("Row %d is uncertain", o.Row.Number),
 		&uncertainPage{Rows: []*uncertainRow{{o, b.File}}, One: true})
 }
 
@@ -185,22 +181,7 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 
 // dashboard redirects to the dashboard of a row's company. The link signs in
 // anyone who has it, so it is requested only when needed and never stored.
-func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
-	number, err := strconv.Atoi(v.r.PathValue("number"))
-	if err != nil {
-		return errNoPage
-	}
-	row, err := h.Ledger.RowNumbered(v.ctx(), b.ID, number)
-	if err != nil {
-		return err
-	}
-	o, err := h.findUncertain(v, row)
-	if err != nil {
-		return err
-	}
-	if o == nil {
-		return v.redirect(batchRowPath(row.Batch, row.Number))
-	}
+func (h *uncertainHandler) dashboard(v *request, o *resolve.UncertainOrder) error {
 	address, err := h.resolver(v).DashboardLink(v.ctx(), o)
 	if err != nil {
 		return &httpError{http.StatusBadGateway, "There is no link to the dashboard", sentence(err.Error())}
@@ -210,8 +191,8 @@ func (h *uncertainHandler) dashboard(v *request, b ledger.Batch) error {
 		return &httpError{http.StatusBadGateway, "The dashboard link is not available",
 			"The filing service did not return a valid address. Try again in a minute."}
 	}
-	note := fmt.Sprintf("row %d, link that signs in as the user", row.Number)
-	if err := v.record("", "dashboard", row.Batch, note); err != nil {
+	note := fmt.Sprintf("row %d, link that signs in as the user", o.Row.Number)
+	if err := v.record("", "dashboard", o.Row.Batch, note); err != nil {
 		return err
 	}
 	// The content security policy forbids a form to redirect to another site, but a page may lead

@@ -201,7 +201,7 @@ func TestDashboardLink(t *testing.T) {
 	s, v := visit(t, account.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
-	link := fmt.Sprintf("/uncertain/batches/%s/rows/%d/link", batch, rows[0].Number)
+	link := rowPath(rows[0]) + "/link"
 	links := s.service.Books().Requests["POST /auth/magic-link"]
 	for _, path := range []string{"/uncertain", rowPath(rows[0])} {
 		v.lacks(v.page(path), "/dashboard/")
