@@ -87,8 +87,8 @@ func (f *sheetFinder) find() (candidate, error) {
 		names = append(names, c.Name)
 	}
 	return candidate{}, &sheet.FormatError{
-		Reason: "several sheets contain filings: " + quotedList(names),
-		Remedy: f.options.remedyText(eitherSheet, quotedList(names), strconv.Quote(names[0])),
+		Reason: "several sheets contain filings: " + text.FirstQuoted(names, maxListed),
+		Remedy: f.options.remedyText(eitherSheet, text.FirstQuoted(names, maxListed), strconv.Quote(names[0])),
 	}
 }
 
@@ -169,7 +169,7 @@ func (f *sheetFinder) findNamed() (candidate, error) {
 			for _, s := range sheets {
 				names = append(names, s.Name)
 			}
-			e.Remedy = "It has " + quotedList(names)
+			e.Remedy = "It has " + text.FirstQuoted(names, maxListed)
 		}
 		return candidate{}, e
 	}

@@ -23,12 +23,13 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		err := im.file.EachRow(info.Name, func(r *sheet.Row) error {
 			for i := range r.Cells {
 				text := r.Cells[i].Text
-				if where != "" || hides(i, text) == text {
+				if hides(i, text) == text {
 					continue
 				}
 				if where = sheet.CellName(i, r.Number); info.Name != "" {
 					where = fmt.Sprintf("%s!%s", info.Name, where)
 				}
+				return sheet.SkipRest
 			}
 			return nil
 		})

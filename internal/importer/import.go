@@ -6,8 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -378,19 +376,8 @@ func (im *Import) checkMap() error {
 			return h.folded == foldHeader(theirs) || foldHeader(h.text) == foldHeader(theirs)
 		}) {
 			return refused("--map names a column %q, which the sheet does not have; it has %s", theirs,
-				quotedList(headers))
+				text.FirstQuoted(headers, maxListed))
 		}
 	}
 	return nil
-}
-
-// quotedList quotes the first twenty names that are not blank.
-func quotedList(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		if name = strings.TrimSpace(name); name != "" {
-			quoted = append(quoted, strconv.Quote(name))
-		}
-	}
-	return text.FirstOf(quoted, maxListed)
 }

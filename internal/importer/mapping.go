@@ -353,7 +353,7 @@ const maxNamed = 250
 func abs(n int) int { return max(n, -n) }
 
 // need is a column that the rows of some products require, with the option that replaces it. It may
-// be several columns of which one is enough.
+// be several columns of which one is enough. The option and its remedy are empty if no option does.
 type need struct {
 	columns  []columnID
 	products []filing.Product
@@ -363,10 +363,9 @@ type need struct {
 }
 
 var needs = []need{
-	{[]columnID{companyID}, onExisting, func(*Options) bool { return false },
-		"add it, or the columns that describe a company to be created", 0},
-	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it", 0},
-	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it", 0},
+	{[]columnID{companyID}, onExisting, nil, "add it, or the columns that describe a company to be created", remedy{}},
+	{[]columnID{legalName}, formation, nil, "add it", remedy{}},
+	{[]columnID{entityType}, formation, nil, "add it", remedy{}},
 	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it", oneUser},
 	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it", oneState},
 	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
@@ -426,17 +425,17 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 // close to one of them, because every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []string, err error) {
 	for _, n := range needs {
-		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, p.gives) || n.option(o) {
+		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, p.gives) || n.option != nil && n.option(o) {
 			continue
 		}
 		var names []string
 		for _, id := range n.columns {
 			names = append(names, columns[id].header)
 		}
-		remedy := n.remedy
+		advice := n.remedy
 		for _, h := range l.headings {
 			if h.column != none && columns[h.column].unsent && n.columns[0] == legalName {
-				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), l.readAs(&h, legalName, o))
+				advice += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), l.readAs(&h, legalName, o))
 				break
 			}
 			if n.columns[0] == filingState && l.isJurisdiction(&h, rows) {
@@ -450,10 +449,10 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []stri
 				}
 			}
 		}
-		if n.instead != 0 {
-			remedy += ", or " + o.remedyText(n.instead)
+		if n.instead != (remedy{}) {
+			advice += ", or " + o.remedyText(n.instead)
 		}
-		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
+		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), advice))
 	}
 	if p.product != filing.Formation && p.binding(companyID) != nil && p.binding(legalName) == nil {
 		notes = append(

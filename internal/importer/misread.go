@@ -56,7 +56,7 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 func (c *cellReader) readMisread(b *binding, cell sheet.Cell, text string) bool {
 	if strings.IndexByte(text, '\\') >= 0 {
 		c.refuse(b, text, "cell.escape", "the text has a backslash, which databases write in front of quotation marks "+
-			"and commas: enter "+withoutEscapes(text))
+			"and commas: enter "+escapes.Replace(text))
 		return true
 	}
 	what, typed := misread(b, cell, text)
@@ -77,9 +77,5 @@ func (c *cellReader) readMisread(b *binding, cell sheet.Cell, text string) bool 
 	return true
 }
 
-// withoutEscapes removes the escapes with which a database wrote a text.
-func withoutEscapes(text string) string {
-	return escapes.Replace(text)
-}
-
+// escapes removes the escapes with which a database wrote a text.
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, " ", `\r`, "", `\t`, " ", `\O`, "/O", `\o`, "/o", `\`, "")

@@ -153,22 +153,11 @@ func (im *Import) refuseChangedResults() error {
 // plainKey formats a key for people: "annual-report, comp_1, DE, 2027".
 func plainKey(k filing.Key) string { return strings.ReplaceAll(string(k), "|", ", ") }
 
-// otherPurchases skips rows that were ordered through another ledger. This ledger does not have
-// those orders.
-type otherPurchases struct {
-	im *Import
-	// past is nil if the recorder has none.
-	past past
-	// known reports whether this ledger has the batch of the workbook, or an order of that batch.
-	known   bool
-	rows    int
-	ordered []string
-}
-
-// skipBought skips such rows before they are recorded.
-func (e *otherPurchases) skipBought(ctx context.Context, rows []*Row) error {
-	own := &e.im.own
-	if e.past == nil || e.im.options.Again != "" ||
+// skipBought skips the rows that were ordered through another ledger, unless they are corrections.
+// This ledger does not have those orders.
+func (r *recording) skipBought(ctx context.Context, rows []*Row) error {
+	own := &r.im.own
+	if r.past == nil || r.original != nil || r.im.options.Again != "" ||
 		own.result < 0 && (own.origin == nil || len(own.origin.Bought) == 0) {
 		return nil
 	}
@@ -183,50 +172,50 @@ func (e *otherPurchases) skipBought(ctx context.Context, rows []*Row) error {
 	if len(all) == 0 {
 		return nil
 	}
-	known, err := e.past.KnownOrders(ctx, orders)
+	known, err := r.past.KnownOrders(ctx, orders)
 	if err != nil {
 		return err
 	}
-	e.known = e.known || len(known) > 0
+	r.known = r.known || len(known) > 0
 	for i := range rows {
 		b, is := all[i]
 		ids := ordersIn(b.Orders)
-		if !is || slices.ContainsFunc(ids, func(id string) bool { return known[id] }) || len(ids) == 0 && e.known {
+		if !is || slices.ContainsFunc(ids, func(id string) bool { return known[id] }) || len(ids) == 0 && r.known {
 			continue
 		}
-		e.rows++
-		e.ordered = append(e.ordered, ids...)
-		r := rows[i]
+		r.elsewhere++
+		r.ordered = append(r.ordered, ids...)
+		row := rows[i]
 		as := ""
 		if len(ids) > 0 {
 			as = " as " + strings.Join(ids, ", ")
 		}
 		if b.Result == filing.Uncertain || b.Result == filing.Placing {
-			r.Result, r.Request = filing.Invalid, nil
-			r.Message = "The spreadsheet says that the order was sent but not confirmed" + as +
+			row.Result, row.Request = filing.Invalid, nil
+			row.Message = "The spreadsheet says that the order was sent but not confirmed" + as +
 				". It is not in this ledger and is not sent again. Check the company's dashboard, or resolve the " +
 				"row in the ledger that sent it"
 			continue
 		}
-		r.skip("The spreadsheet says that the order was already placed" + as +
+		row.skip("The spreadsheet says that the order was already placed" + as +
 			". It is not in this ledger and is not placed again")
 	}
 	return nil
 }
 
-// note adds a note on the skipped rows.
-func (e *otherPurchases) note() {
-	if e.rows == 0 {
+// noteBought adds a note on the skipped rows.
+func (r *recording) noteBought() {
+	if r.elsewhere == 0 {
 		return
 	}
 	note := fmt.Sprintf(
 		"ATTENTION: according to the spreadsheet, %s placed or sent before from another ledger. They are not "+
 			"sent again.",
-		text.CountOf(e.rows, "row was", "rows were"))
-	if len(e.ordered) > 0 {
-		note += " Their orders: " + text.FirstOf(e.ordered, 10) + "."
+		text.CountOf(r.elsewhere, "row was", "rows were"))
+	if len(r.ordered) > 0 {
+		note += " Their orders: " + text.FirstOf(r.ordered, 10) + "."
 	}
-	e.im.found = append(e.im.found, note)
+	r.im.found = append(r.im.found, note)
 }
 
 func ordersIn(text string) (ids []string) {

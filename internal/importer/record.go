@@ -40,7 +40,13 @@ type recording struct {
 	// original is the batch whose rows the sheet corrects, or nil.
 	original *ledger.Batch
 	target   *target
-	other    otherPurchases
+
+	// known reports whether this ledger has the batch of the workbook, or an order of that batch.
+	known bool
+	// elsewhere is the number of rows that were ordered through another ledger, and ordered are
+	// their orders.
+	elsewhere int
+	ordered   []string
 }
 
 // Record stores the rows in the ledger as one batch. No row is sent before the caller opens the
@@ -67,7 +73,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	} else {
 		err = r.addByPriority(ctx)
 	}
-	r.other.note()
+	r.noteBought()
 	if err == nil && r.original == nil {
 		err = r.saveOriginal(ctx)
 	}
@@ -77,13 +83,12 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 // findOriginal finds the batch whose rows the sheet corrects, if this ledger has it.
 func (r *recording) findOriginal(ctx context.Context) error {
 	own := &r.im.own
-	r.other = otherPurchases{im: r.im, past: r.past}
 	if r.past == nil || own.origin == nil {
 		return nil
 	}
 	b, err := r.past.Batch(ctx, own.origin.Batch)
-	r.other.known = err == nil && b.ID == own.origin.Batch
-	if !r.other.known || own.row < 0 || b.ID == r.batch.ID || b.Product != r.batch.Product || b.Again != r.batch.Again {
+	r.known = err == nil && b.ID == own.origin.Batch
+	if !r.known || own.row < 0 || b.ID == r.batch.ID || b.Product != r.batch.Product || b.Again != r.batch.Again {
 		// The batch belongs to another ledger or has another product.
 		return nil
 	}
@@ -96,14 +101,6 @@ func (r *recording) findOriginal(ctx context.Context) error {
 	}
 	r.original, r.batch.Corrects = &b, b.ID
 	return nil
-}
-
-// skipBought skips the rows that were ordered through another ledger, unless they are corrections.
-func (r *recording) skipBought(ctx context.Context, rows []*Row) error {
-	if r.original != nil {
-		return nil
-	}
-	return r.other.skipBought(ctx, rows)
 }
 
 // addInOrder adds the rows in the order of the sheet while the sheet is read.

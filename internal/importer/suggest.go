@@ -27,7 +27,7 @@ func (c *cellReader) suggestionsFor(b *binding, rule, value string) []string {
 		}
 		return nil
 	case "cell.escape":
-		return []string{withoutEscapes(value)}
+		return []string{escapes.Replace(value)}
 	case "cell.misread":
 		_, typed := misread(b, sheet.TypedCell(value), value)
 		all = []string{typed}

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/xuri/excelize/v2"
 )
 
 func TestCellsAreShownAsTheySay(t *testing.T) {
@@ -37,12 +35,7 @@ func TestCellsAreShownAsTheySay(t *testing.T) {
 	if err := w.Save(); err != nil {
 		t.Fatal(err)
 	}
-
-	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := excelFile(t, path)
 	for cell, want := range map[string]string{
 		"B1": "2026-03-01 14:30 UTC", "C1": "at least $1,234.50", "C2": "=1+1", "C3": "2026-03-01",
 	} {

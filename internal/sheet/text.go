@@ -92,14 +92,9 @@ func class(r rune) runeClass {
 	// These are control characters, including NUL.
 	case r < 0xa0:
 		return invisible
-	case r == 0xad, // soft hyphen
-		r == 0x34f,                 // combining grapheme joiner
-		r == 0x61c,                 // Arabic letter mark
-		r == 0x180e,                // Mongolian vowel separator
-		r >= 0x200b && r <= 0x200f, // zero-width space, joiners, direction marks
-		r >= 0x202a && r <= 0x202e, // direction embeddings
-		r >= 0x2060 && r <= 0x206f, // word joiner, isolates
-		r == 0xfeff:                // byte order mark
+	// Characters of format are zero-width spaces, joiners, direction marks and the like. The other
+	// one is the combining grapheme joiner.
+	case unicode.Is(unicode.Cf, r), r == 0x34f:
 		return invisible
 	case unicode.Is(unicode.Zs, r):
 		return space

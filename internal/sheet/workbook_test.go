@@ -113,6 +113,17 @@ func sample(t testing.TB, path string) *Workbook {
 	return w
 }
 
+// excelFile opens a workbook with the library, until the test ends.
+func excelFile(t *testing.T, path string) *excelize.File {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 func longList(n int) []string {
 	var list []string
 	for i := range n {
@@ -154,11 +165,7 @@ func TestWorkbook_NoDimension(t *testing.T) {
 	if err := sample(t, path).Save(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := excelFile(t, path)
 	for _, sheet := range []string{"Results", "Summary", listSheet} {
 		if got, err := f.GetSheetDimension(sheet); got != "" || err != nil {
 			t.Errorf("dimension of %s is %s (%v)", sheet, got, err)
@@ -251,11 +258,7 @@ func TestWidthsAreCapped(t *testing.T) {
 	if err := errors.Join(err, w.Save()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := excelFile(t, path)
 	for column, want := range map[int]float64{maxWidths: 31, maxWidths + 1: 9.140625} {
 		name, _ := excelize.ColumnNumberToName(column)
 		if got, err := f.GetColWidth("Results", name); got != want || err != nil {

@@ -329,16 +329,20 @@ func (w *workbook) readMain(main string) error {
 		return err
 	}
 	if len(list.hidden) > 0 {
-		w.owner.note("Hidden sheets: " + quoteAll(list.hidden) + ".")
+		w.owner.note("Hidden sheets: " + text.FirstQuoted(list.hidden, maxListed) + ".")
 	}
 	if len(list.skipped) > 0 {
-		w.owner.note("Sheets without cells (charts, dialogs, macros) were left out: " + quoteAll(list.skipped) + ".")
+		w.owner.note("Sheets without cells (charts, dialogs, macros) were left out: " +
+			text.FirstQuoted(list.skipped, maxListed) + ".")
 	}
 	if w.stylesPart = styles; w.parts[styles] != nil {
 		return w.readStyles(styles)
 	}
 	return nil
 }
+
+// maxListed is how many sheets a note lists.
+const maxListed = 10
 
 // sheetList collects the sheets that the main part lists.
 type sheetList struct {
@@ -427,14 +431,6 @@ func sheetRelation(e element) string {
 		return id
 	}
 	return e.get("id")
-}
-
-func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = strconv.Quote(name)
-	}
-	return text.FirstOf(quoted, 10)
 }
 
 func isTrue(value string) bool { return value == "1" || strings.EqualFold(value, "true") }

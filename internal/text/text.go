@@ -54,6 +54,17 @@ func FirstOf(words []string, limit int) string {
 	return fmt.Sprintf("%s, and %s more", strings.Join(words[:limit], ", "), Number(len(words)-limit))
 }
 
+// FirstQuoted quotes the first names of a longer list, without the blank ones.
+func FirstQuoted(names []string, limit int) string {
+	var quoted []string
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			quoted = append(quoted, strconv.Quote(name))
+		}
+	}
+	return FirstOf(quoted, limit)
+}
+
 // Shorten cuts a string to at most limit characters. The last character of a shortened string is an
 // ellipsis.
 func Shorten(s string, limit int) string {
