@@ -75,6 +75,27 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// Rows that are added in several parts are all there, in their order.
+func TestRecordManyRows(t *testing.T) {
+	const rows = 2*rowsAtOnce + 1
+	text := "Company ID,User ID,Filing State,Filing Year\n"
+	for i := range rows {
+		text += fmt.Sprintf("comp_%d,user_1,DE,2026\n", i)
+	}
+	var k keeper
+	if _, _, err := opened(t, saved(t, "in.csv", text), Options{}).Record(t.Context(), &k, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.rows) != rows {
+		t.Fatalf("%d rows", len(k.rows))
+	}
+	for i, r := range k.rows {
+		if r.Number != i+2 || r.Request.Company.Ref != fmt.Sprintf("comp_%d", i) {
+			t.Errorf("row %d: %d, %s", i+2, r.Number, r.Request.Company.Ref)
+		}
+	}
+}
+
 // A batch is known by the content of its file and by its options.
 func TestBatchID(t *testing.T) {
 	text := "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"
