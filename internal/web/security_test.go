@@ -224,7 +224,8 @@ func TestPasskeys(t *testing.T) {
 	a := mustAccount(s, "ana")
 	all := need(s.Ledger.Accounts().ListPasskeys(t.Context(), a.ID))(s)
 	v.wants(v.answers(http.StatusOK, "/security/passkeys/"+all[0].ID+"/remove"), "The passkey is removed")
-	late.answers(http.StatusUnauthorized, "/sign-in/passkey", "credential", d.answer(late, "/sign-in/passkey/challenge"))
+	late.answers(http.StatusUnauthorized, "/sign-in/passkey", "credential",
+		d.answer(late, "/sign-in/passkey/challenge"))
 }
 
 // provided is a site whose people sign in by a provider.
