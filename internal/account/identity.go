@@ -33,8 +33,8 @@ type Identity struct {
 	UsedAt    time.Time
 }
 
-// Arrival is a person who was authenticated by the sign-in provider.
-type Arrival struct {
+// ProviderSignIn is a person who was authenticated by the sign-in provider.
+type ProviderSignIn struct {
 	Issuer, Subject string
 	// Names are the possible names of the account, the best first.
 	Names []string
@@ -49,7 +49,7 @@ type Arrival struct {
 // no operator, because the provider is authoritative. An account that was linked keeps its roles.
 // It returns ErrSession for a disabled account, and ErrUnlinked instead of creating a second
 // account with which a person could approve their own uploads.
-func (l *Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
+func (l *Accounts) SignInFromProvider(ctx context.Context, p ProviderSignIn) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
 		return Account{}, false, err
@@ -125,7 +125,7 @@ func (l *Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account
 func (l *Accounts) addManaged(
 	ctx context.Context,
 	tx *sql.Tx,
-	p Arrival,
+	p ProviderSignIn,
 	words string,
 	now time.Time,
 ) (Account, error) {
@@ -218,7 +218,7 @@ func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, n
 // LinkIdentity lets the owner of a local account sign in with the provider. The account keeps its
 // roles. All its sessions end except the one with the secret. It returns ErrIdentity if the person
 // has a different account.
-func (l *Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, session string) error {
+func (l *Accounts) LinkIdentity(ctx context.Context, account string, p ProviderSignIn, session string) error {
 	name := ""
 	if len(p.Names) > 0 {
 		name = folded(p.Names[0])

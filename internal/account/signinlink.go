@@ -85,7 +85,8 @@ func (l *Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
 	var mailed mailedAccount
 	look := func(q store.Querier) (err error) {
 		now := store.ToMillis(l.db.Now())
-		mailed, err = store.Find[mailedAccount](ctx, q, ErrSignInLink, "find whom to mail a link", `SELECT `+accountColumns+`, a.email_by FROM accounts a
+		mailed, err = store.Find[mailedAccount](ctx, q, ErrSignInLink, "find whom to mail a link",
+			`SELECT `+accountColumns+`, a.email_by FROM accounts a
 			WHERE (a.name = $1 OR a.email = $1) AND a.email <> '' AND a.disabled = 0 AND a.managed_by = ''
 			AND NOT EXISTS (SELECT 1 FROM sign_in_links t
 				WHERE t.account = a.id AND t.made_by = '' AND t.created_at > $2 AND t.ends_at > $3)

@@ -22,7 +22,7 @@ func testArrive(s *suite) {
 	local := s.account(l, "boss@example.com", account.Operator)
 	arrive := func(subject string, roles ...account.Role) (account.Account, bool) {
 		s.Helper()
-		a, created, err := l.Accounts().SignInFromProvider(ctx, account.Arrival{
+		a, created, err := l.Accounts().SignInFromProvider(ctx, account.ProviderSignIn{
 			Issuer:  "https://id.example",
 			Subject: subject,
 			Names:   []string{"Ana@example.com", "ana"},
@@ -56,23 +56,23 @@ func testArrive(s *suite) {
 		s.Errorf("%+v", b)
 	}
 	other, created, err := l.Accounts().SignInFromProvider(ctx,
-		account.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
+		account.ProviderSignIn{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
 	if err != nil || !created || other.Name != "bo" {
 		s.Errorf("%+v, %v", other, err)
 	}
 	nameless, _, err := l.Accounts().SignInFromProvider(ctx,
-		account.Arrival{Issuer: "https://other.example", Subject: "2"})
+		account.ProviderSignIn{Issuer: "https://other.example", Subject: "2"})
 	if err != nil || nameless.Name == "" {
 		s.Errorf("%+v, %v", nameless, err)
 	}
-	for _, p := range []account.Arrival{{Issuer: "x"}, {Subject: "x"},
+	for _, p := range []account.ProviderSignIn{{Issuer: "x"}, {Subject: "x"},
 		{Issuer: "x", Subject: "x", Roles: []account.Role{"king"}}} {
 		_, _, err := l.Accounts().SignInFromProvider(ctx, p)
 		s.wantErr(err, account.ErrAccount)
 	}
 	s.must(l.Accounts().Change(ctx, a.ID, nil, true))
 	_, _, err = l.Accounts().SignInFromProvider(ctx,
-		account.Arrival{Issuer: "https://id.example", Subject: "1", Roles: account.Roles})
+		account.ProviderSignIn{Issuer: "https://id.example", Subject: "1", Roles: account.Roles})
 	s.wantErr(err, account.ErrSession)
 	if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
 		s.Errorf("%+v, %v", got, err)
@@ -87,7 +87,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 		for i := range ids {
 			wait.Go(func() {
 				a, _, err := l.Accounts().SignInFromProvider(s.Context(),
-					account.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
+					account.ProviderSignIn{Issuer: "i", Subject: "s", Names: []string{"ana"}})
 				if err != nil {
 					s.Error(err)
 				}
@@ -108,7 +108,7 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 		mine := s.session(l, ana)
 		changes := []func() error{
 			func() error {
-				return l.Accounts().LinkIdentity(ctx, ana.ID, account.Arrival{Issuer: "i", Subject: "s"}, mine)
+				return l.Accounts().LinkIdentity(ctx, ana.ID, account.ProviderSignIn{Issuer: "i", Subject: "s"}, mine)
 			},
 			func() error { return l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", mine) },
 		}
@@ -132,7 +132,7 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 func TestLinkedAccount(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		ana, leo := s.account(l, "ana", account.Operator), s.account(l, "leo")
-		person := account.Arrival{
+		person := account.ProviderSignIn{
 			Issuer:  "i",
 			Subject: "s",
 			Names:   []string{"Ana@Example.com"},
@@ -167,7 +167,7 @@ func TestLinkedAccount(t *testing.T) {
 		}
 		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", ""))
 		managed, created, err := l.Accounts().SignInFromProvider(ctx,
-			account.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
+			account.ProviderSignIn{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
@@ -187,7 +187,7 @@ func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 		s.account(l, "leo@example.com", account.Preparer)
 		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},
 			{"ａｎａ"}, {"Leo@example.com"}, {"leo"}} {
-			_, _, err := l.Accounts().SignInFromProvider(ctx, account.Arrival{
+			_, _, err := l.Accounts().SignInFromProvider(ctx, account.ProviderSignIn{
 				Issuer:  "i",
 				Subject: string(rune('a' + i)),
 				Names:   names,
@@ -202,7 +202,7 @@ func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 		}
 		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
 			if _, created, err := l.Accounts().SignInFromProvider(ctx,
-				account.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
+				account.ProviderSignIn{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
 				s.Errorf("%q: %v", names, err)
 			}
 		}

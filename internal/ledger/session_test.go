@@ -237,7 +237,7 @@ func TestMailedLink(t *testing.T) {
 		gone := s.account(l, "gone@example.com", account.Preparer)
 		s.must(l.Accounts().Change(ctx, gone.ID, nil, true))
 		_, _, err := l.Accounts().SignInFromProvider(ctx,
-			account.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
+			account.ProviderSignIn{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
 		s.must(err)
 		byBoss := audit.With(ctx, audit.Event{By: "boss"})
 		given, err := l.Accounts().MakeSignInLink(byBoss, ana.ID, time.Hour)

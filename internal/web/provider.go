@@ -91,7 +91,7 @@ func (h *providerHandler) fromProvider(v *request) error {
 	if err != nil {
 		return h.providerError(v, err)
 	}
-	person := account.Arrival{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
+	person := account.ProviderSignIn{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
 	for _, r := range p.Roles {
 		person.Roles = append(person.Roles, account.Role(r))
 	}
@@ -162,7 +162,7 @@ func (v *request) onward(title, text, at string) error {
 
 // link links a company account to the signed-in account, which must be the account that started the
 // flow.
-func (h *providerHandler) link(v *request, flow providerFlow, person account.Arrival) error {
+func (h *providerHandler) link(v *request, flow providerFlow, person account.ProviderSignIn) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
 		return errFlow
