@@ -210,7 +210,8 @@ func need[T any](found T, err error) func(interface{ must(error) }) T {
 // nobody is a visitor who is not signed in.
 func (s *testSite) nobody() *visitor {
 	jar := need(cookiejar.New(nil))(s)
-	v := &visitor{testSite: s, client: http.Client{Jar: jar, Timeout: 20 * time.Second}}
+	v := &visitor{testSite: s, headers: make(map[string]string)}
+	v.client = http.Client{Jar: jar, Timeout: 20 * time.Second}
 	s.Cleanup(v.client.CloseIdleConnections)
 	return v
 }

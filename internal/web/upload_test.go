@@ -23,8 +23,8 @@ func (v *visitor) script(name string, content []byte, once string) (*http.Respon
 	v.Helper()
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer func() { v.client.CheckRedirect = nil }()
-	v.headers = map[string]string{"X-Upload": "script"}
-	defer func() { v.headers = nil }()
+	v.headers["X-Upload"] = "script"
+	defer delete(v.headers, "X-Upload")
 	answer, body := v.handOver("/sheets", name, content, "once", once)
 	said := make(map[string]string)
 	if err := json.Unmarshal([]byte(body), &said); err != nil {
@@ -94,14 +94,8 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 func TestUploadSignedOut(t *testing.T) {
 	s := newSite(t)
 	v := s.nobody()
-	v.headers = map[string]string{"Referer": s.url + "/batches/b1?show=ready"}
-	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	v.headers["X-Upload"] = "script"
-	answer, body := v.handOver("/sheets", "a.csv", []byte("a,b\n1,2\n"))
-	var said map[string]string
-	if err := json.Unmarshal([]byte(body), &said); err != nil {
-		t.Fatal(err, body)
-	}
+	v.headers["Referer"] = s.url + "/batches/b1?show=ready"
+	answer, said := v.script("a.csv", []byte("a,b\n1,2\n"), "")
 	if answer.StatusCode != http.StatusUnauthorized || said["signIn"] != "/sign-in?to=%2Fbatches%2Fb1%3Fshow%3Dready" {
 		t.Errorf("%d, %v", answer.StatusCode, said)
 	}
