@@ -237,7 +237,7 @@ func hashLines(lines []string) string {
 	return hex.EncodeToString(whole[:])[:16]
 }
 
-// eachRow calls do with each row of a sheet with the edits applied, until do returns sheet.SkipRest.
+// eachRow calls do with each row of a sheet with the edits applied, until do returns sheet.ErrSkipRest.
 func (f *editedFile) eachRow(name string, do func(*sheet.Row) error) error {
 	o := f.overlay(name)
 	pending := slices.Sorted(maps.Keys(o.rows))
@@ -253,7 +253,7 @@ func (f *editedFile) eachRow(name string, do func(*sheet.Row) error) error {
 			return nil
 		}
 		err := do(row)
-		ended = err == sheet.SkipRest
+		ended = err == sheet.ErrSkipRest
 		return err
 	})
 	if err == nil && len(pending) > 0 && !ended {
@@ -276,7 +276,7 @@ func (f *editedFile) head(name string) (head []sheet.Row, err error) {
 			head = append(head, *row)
 		}
 		if cells += len(row.Cells); len(head) > headRows && (cells >= maxHeadWidth || len(head) >= maxHeadRows) {
-			return sheet.SkipRest
+			return sheet.ErrSkipRest
 		}
 		return nil
 	})

@@ -29,7 +29,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 				if where = sheet.CellName(i, r.Number); info.Name != "" {
 					where = fmt.Sprintf("%s!%s", info.Name, where)
 				}
-				return sheet.SkipRest
+				return sheet.ErrSkipRest
 			}
 			return nil
 		})

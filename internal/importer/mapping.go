@@ -425,7 +425,8 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 // close to one of them, because every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row) (notes []string, err error) {
 	for _, n := range needs {
-		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, p.gives) || n.option != nil && n.option(o) {
+		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, p.gives) ||
+			n.option != nil && n.option(o) {
 			continue
 		}
 		var names []string

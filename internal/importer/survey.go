@@ -151,7 +151,7 @@ func (im *Import) countRows() (n int) {
 	o := im.file.overlay(im.sheet)
 	err := im.file.EachRow(im.sheet, func(row *sheet.Row) error {
 		if n += oneIf(o.apply(row) && row.Number > im.layout.row); n > most {
-			return sheet.SkipRest
+			return sheet.ErrSkipRest
 		}
 		return nil
 	})
@@ -228,7 +228,7 @@ func (im *Import) shape() (string, error) {
 		for _, c := range row.Cells {
 			fmt.Fprintf(whole, "%q,", foldHeader(c.Text))
 		}
-		return sheet.SkipRest
+		return sheet.ErrSkipRest
 	})
 	if err != nil {
 		return "", err

@@ -254,7 +254,7 @@ func TestEachRowEnds(t *testing.T) {
 	n := 0
 	err = f.EachRow("", func(*Row) error {
 		if n++; n == 2 {
-			return SkipRest
+			return ErrSkipRest
 		}
 		return nil
 	})

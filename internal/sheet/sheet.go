@@ -332,7 +332,7 @@ func (f *File) ownName(sheet string) string {
 	return sheet
 }
 
-// Close closes the file. Its readers cannot be used after that.
+// Close closes the file, whose rows cannot be read after that.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -340,13 +340,13 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// SkipRest is returned by the function of EachRow if it needs no further rows.
-var SkipRest = errors.New("no further rows are needed")
+// ErrSkipRest is returned by the function of EachRow if it needs no further rows.
+var ErrSkipRest = errors.New("no further rows are needed")
 
-// EachRow calls do with each row of the sheet with the given name, until do returns SkipRest. do
-// may keep the row. The Texts of a few hundred rows share memory, so a program that keeps a few of many
-// should clone them. After any other error the sheet is incomplete, and the rows before the error
-// are unreliable.
+// EachRow calls do with each row of the sheet with the given name, until do returns ErrSkipRest. do
+// may keep the row. The Texts of a few hundred rows share memory, so a program that keeps a few of
+// many should clone them. After any other error the sheet is incomplete, and the rows before the
+// error are unreliable.
 func (f *File) EachRow(sheet string, do func(*Row) error) error {
 	src, err := f.body.rows(f.ownName(sheet))
 	if err != nil {
@@ -372,7 +372,7 @@ func (f *File) eachRow(src source, sheet string, do func(*Row) error) error {
 		}
 		b.seal()
 		for i := range b.rows {
-			if err := do(&b.rows[i]); err == SkipRest {
+			if err := do(&b.rows[i]); err == ErrSkipRest {
 				return nil
 			} else if err != nil {
 				return err
