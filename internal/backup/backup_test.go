@@ -61,7 +61,7 @@ func TestWrite(t *testing.T) {
 	if names := files(t, dir); len(names) != 1 {
 		t.Errorf("%q", names)
 	}
-	server := ledgertest.Open(t, ledger.Config{Dir: t.TempDir(), DatabaseURL: ledgertest.Database(t, ledgertest.Server(t))})
+	server := ledgertest.Open(t, ledger.Config{DatabaseURL: ledgertest.Database(t, ledgertest.Server(t))})
 	if _, err := backup.Write(t.Context(), server, filepath.Join(dir, "pg.db")); !errors.Is(err, store.ErrServer) {
 		t.Errorf("PostgreSQL: %v", err)
 	}

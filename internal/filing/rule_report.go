@@ -21,9 +21,11 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
 	case y == "":
-		vs.add("annual-report.year", field, "", "the filing year is missing: enter four digits, for example %d", thisYear)
+		vs.add("annual-report.year", field, "",
+			"the filing year is missing: enter four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
-		vs.add("annual-report.year", field, y, "%q is not a filing year: enter four digits, for example %d", y, thisYear)
+		vs.add("annual-report.year", field, y,
+			"%q is not a filing year: enter four digits, for example %d", y, thisYear)
 	default:
 		switch n, _ := strconv.Atoi(y); {
 		case n > thisYear+1:

@@ -202,7 +202,8 @@ func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 		}
 		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
 			if _, created, err := l.Accounts().SignInFromProvider(ctx,
-				account.ProviderSignIn{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
+				account.ProviderSignIn{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil ||
+				!created {
 				s.Errorf("%q: %v", names, err)
 			}
 		}

@@ -47,8 +47,8 @@ func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
 			"record the difference: importer deposit --adjust --note REASON -- AMOUNT\n" + next
 	}
-	out.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available(book)),
-		next)
+	out.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost,
+		available(book)), next)
 	return out, nil
 }
 
@@ -155,8 +155,8 @@ var rowMessages = map[outbox.Kind]struct{ one, many, why, next string }{
 		"Sent, but the filing service did not confirm them. They may have been bought.",
 		"Check the dashboard, then resolve them: importer resolve %s"},
 	outbox.KindTwice: {"filing was bought twice", "filings were bought twice",
-		"A late answer shows that the same filing was bought with two orders. Ask the filing service to refund one of " +
-			"them.", "See the rows: importer results %s -o FILE.xlsx"},
+		"A late answer shows that the same filing was bought with two orders. Ask the filing service to refund one " +
+			"of them.", "See the rows: importer results %s -o FILE.xlsx"},
 	outbox.KindExceptions: {"filing needs correction", "filings need correction",
 		"These filings wait until they are corrected.",
 		"See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx"},

@@ -175,7 +175,7 @@ func (s *season) answer(class filing.AnswerKind, rows ...ledger.Row) {
 func (s *season) except(code int, rows ...ledger.Row) {
 	s.Helper()
 	for _, r := range rows {
-		_, err := s.DB.ExecChange(context.Background(),
+		_, err := s.ExecChange(context.Background(),
 			`UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`, code, r.ID)
 		s.must(err)
 	}
