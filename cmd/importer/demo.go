@@ -71,7 +71,7 @@ func runDemo(ctx context.Context, g *global, dir string) error {
 	step := func(story, command string) { t.print("\n%s\n%s", t.bold(story), t.dim("$ importer "+command)) }
 	run := func(story string, want int) error {
 		step(story, "run "+file+" --yes")
-		return expectExit(runRun(ctx, runOptions{yes: true, patience: time.Minute}, demo, file), want)
+		return expectExit(runRun(ctx, runOptions{yes: true, giveUpAfter: time.Minute}, demo, file), want)
 	}
 
 	step("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.", "check "+file)

@@ -27,9 +27,9 @@ import (
 
 // runOptions are the options of run and submit.
 type runOptions struct {
-	sheet    importer.Options
-	output   string
-	patience time.Duration
+	sheet       importer.Options
+	output      string
+	giveUpAfter time.Duration
 
 	yes, asJSON, wait, dryRun, acceptNames, verbose bool
 	// approve makes submit wait for importer approve.
@@ -72,7 +72,7 @@ func addRunFlags(c *cobra.Command, o *runOptions) {
 	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().BoolVar(&o.acceptNames, "accept-names", false,
 		"also order for companies whose name at the filing service differs from the spreadsheet")
-	c.Flags().DurationVar(&o.patience, "patience", time.Minute,
+	c.Flags().DurationVar(&o.giveUpAfter, "give-up-after", time.Minute,
 		"give up if the filing service has not responded for this long (ignored with --wait)")
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print more about problems along the way")
 }
@@ -83,13 +83,13 @@ type filingRun struct {
 	opts     runOptions
 	path     string
 	// submits reports whether the command leaves the orders to the workers.
-	submits  bool
-	patience patience
-	env      config.Environment
-	client   *filingapi.Client
-	chosen   config.Chosen
-	ledger   *ledger.Ledger
-	log      *slog.Logger
+	submits bool
+	waiter  waiter
+	env     config.Environment
+	client  *filingapi.Client
+	chosen  config.Chosen
+	ledger  *ledger.Ledger
+	log     *slog.Logger
 	// output is nil for submit, which writes no file.
 	output *outputFile
 
@@ -116,7 +116,7 @@ func newFilingRun(o runOptions, g *global, path string) (*filingRun, error) {
 		terminal: g.terminal,
 		opts:     o,
 		path:     path,
-		patience: patience{g.terminal, o.patience, o.wait},
+		waiter:   waiter{g.terminal, o.giveUpAfter, o.wait},
 	}
 	var err error
 	if r.env, err = g.environment(); err != nil {
@@ -188,7 +188,7 @@ func (r *filingRun) withLedger(ctx context.Context, do func(context.Context) err
 		// Nothing is sent, but the results are still written.
 		ctx = context.WithoutCancel(ctx)
 	}
-	err = r.patience.throughOutage(ctx, func() (err error) {
+	err = r.waiter.throughOutage(ctx, func() (err error) {
 		r.ledger, err = r.env.OpenLedger(ctx)
 		return err
 	})
@@ -276,7 +276,7 @@ func (r *filingRun) importFile(ctx context.Context) error {
 		By:       currentUser(),
 		Counted:  func(rows int) { at(rows, 0) },
 		Waiting:  func(err error) { r.terminal.say("Waiting: %s.", err) },
-		Patience: r.opts.patience,
+		Patience: r.opts.giveUpAfter,
 	})
 	end()
 	if err != nil {

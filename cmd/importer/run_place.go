@@ -18,7 +18,7 @@ import (
 // unless the batch is finished.
 func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) error {
 	// A person who runs the command again may have added funds, so try one order.
-	err := r.patience.throughOutage(ctx, func() error {
+	err := r.waiter.throughOutage(ctx, func() error {
 		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx))
 	})
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		return err
 	}
 	stopWatching := func() {}
-	err = r.patience.throughOutage(ctx, func() (err error) {
+	err = r.waiter.throughOutage(ctx, func() (err error) {
 		stopWatching, err = watch(ctx, r.terminal, r.ledger, r.batch.ID, r.client.LastError)
 		return err
 	})
@@ -44,8 +44,8 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 	}
 	// The worker continues once the database is back.
 	var ending jobs.RunResult
-	err = r.patience.throughOutage(ctx, func() (err error) {
-		ending, err = worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.opts.patience, Funds: r.opts.wait})
+	err = r.waiter.throughOutage(ctx, func() (err error) {
+		ending, err = worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.opts.giveUpAfter, Funds: r.opts.wait})
 		return err
 	})
 	if ending.Reason == jobs.Interrupted {
@@ -85,7 +85,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 	_, end := r.terminal.phase("Writing the results")
 	var s report.Summary
 	var b ledger.Batch
-	err := r.patience.throughOutage(ctx, func() (err error) {
+	err := r.waiter.throughOutage(ctx, func() (err error) {
 		if b, err = r.shown(ctx); err != nil {
 			return err
 		}

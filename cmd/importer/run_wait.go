@@ -14,8 +14,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// patience is how long a run waits for the filing service, Redis, and the database.
-type patience struct {
+// waiter is how long a run waits for the filing service, Redis, and the database.
+type waiter struct {
 	terminal *terminal
 	limit    time.Duration
 	// forever is --wait. There is no limit then.
@@ -26,9 +26,9 @@ type patience struct {
 // one.
 const calm = 10 * time.Second
 
-// retry repeats do until it succeeds, its error is permanent, or the patience ends. passes reports
+// retry repeats do until it succeeds, its error is permanent, or the time is up. passes reports
 // whether an error is temporary and describes it. The description is printed whenever it changes.
-func (p patience) retry(ctx context.Context, passes func(error) (string, bool), do func() error) error {
+func (w waiter) retry(ctx context.Context, passes func(error) (string, bool), do func() error) error {
 	var backoff retry.Backoff
 	// since is the time of the first failure in a row.
 	var since time.Time
@@ -48,15 +48,15 @@ func (p patience) retry(ctx context.Context, passes func(error) (string, bool), 
 			since, said, backoff = now, "", retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
 		}
 		if text != said {
-			p.terminal.say("%s", text)
+			w.terminal.say("%s", text)
 			said = text
 		}
 		pause := backoff.Next()
 		if answered, ok := errors.AsType[*filingapi.Error](err); ok {
 			pause = max(pause, answered.RetryAfter)
 		}
-		if !p.forever {
-			left := p.limit - now.Sub(since)
+		if !w.forever {
+			left := w.limit - now.Sub(since)
 			if left <= 0 {
 				return err
 			}
@@ -69,8 +69,8 @@ func (p patience) retry(ctx context.Context, passes func(error) (string, bool), 
 }
 
 // throughOutage calls a repeatable function, and repeats it while the database is down.
-func (p patience) throughOutage(ctx context.Context, do func() error) error {
-	return p.retry(ctx, func(err error) (string, bool) {
+func (w waiter) throughOutage(ctx context.Context, do func() error) error {
+	return w.retry(ctx, func(err error) (string, bool) {
 		if !isDatabaseDown(err) {
 			return "", false
 		}
@@ -92,11 +92,11 @@ type endedError struct{ jobs.RunResult }
 
 func (e *endedError) Error() string { return fmt.Sprintf("the run ended: %v", e.Reason) }
 
-// askService asks the filing service until it answers or the patience ends. These are the first
+// askService asks the filing service until it answers or the time is up. These are the first
 // requests of a run, so that a rejected key or an unavailable filing service is found before any
 // order. It returns an endedError for both.
 func (r *filingRun) askService(ctx context.Context, what string, ask func(context.Context) error) error {
-	err := r.patience.retry(ctx, func(err error) (string, bool) {
+	err := r.waiter.retry(ctx, func(err error) (string, bool) {
 		_, ofService := errors.AsType[*filingapi.Error](err)
 		passes := ofService && ctx.Err() == nil && !errors.Is(err, filingapi.ErrKeyRefused) &&
 			!errors.Is(err, filingapi.ErrNotFound) && !errors.Is(err, filingapi.ErrRefused)
@@ -122,13 +122,13 @@ func (r *filingRun) askService(ctx context.Context, what string, ask func(contex
 }
 
 // openQueue opens the queue. A run waits for Redis if it is down, and returns an endedError if the
-// patience ends. submit needs the queue only for the rate of lookups.
+// time is up. submit needs the queue only for the rate of lookups.
 func (r *filingRun) openQueue(ctx context.Context) (queue *jobs.Queue, err error) {
 	open := r.env.OpenQueue
 	if r.submits {
 		open = r.env.NewQueue
 	}
-	err = r.patience.retry(ctx, func(err error) (string, bool) {
+	err = r.waiter.retry(ctx, func(err error) (string, bool) {
 		return fmt.Sprintf("Waiting: %v", err), errors.Is(err, jobs.ErrQueueDown)
 	}, func() (err error) {
 		queue, err = open()

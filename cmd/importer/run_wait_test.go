@@ -29,7 +29,7 @@ import (
 )
 
 // A run waits for a database that is down, says so once, without a code, and gives
-// up when its patience ends. Other errors end it at once.
+// up when its time is up. Other errors end it at once.
 func TestARunWaitsForTheDatabase(t *testing.T) {
 	restarts := &pgconn.PgError{Severity: "FATAL", Code: "57P01",
 		Message: "terminating connection due to administrator command"}
@@ -41,22 +41,22 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 		gaveUp bool
 		says   int
 	}{
-		"nothing":        {opts: runOptions{patience: time.Minute}},
-		"a restart":      {runOptions{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
+		"nothing":        {opts: runOptions{giveUpAfter: time.Minute}},
+		"a restart":      {runOptions{giveUpAfter: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
 		"with --wait":    {runOptions{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
-		"for too long":   {runOptions{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
-		"something else": {runOptions{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
-		"a file": {runOptions{patience: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0,
+		"for too long":   {runOptions{giveUpAfter: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
+		"something else": {runOptions{giveUpAfter: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
+		"a file": {runOptions{giveUpAfter: time.Minute}, []error{&fs.PathError{Op: "open", Err: syscall.EROFS}}, 0,
 			true, 0},
-		"the service":     {runOptions{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
-		"a wrong request": {runOptions{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
+		"the service":     {runOptions{giveUpAfter: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
+		"a wrong request": {runOptions{giveUpAfter: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said bytes.Buffer
-				p := patience{&terminal{err: &said}, c.opts.patience, c.opts.wait}
+				w := waiter{&terminal{err: &said}, c.opts.giveUpAfter, c.opts.wait}
 				tries, began := 0, time.Now()
-				err := p.throughOutage(t.Context(), func() error {
+				err := w.throughOutage(t.Context(), func() error {
 					if tries++; tries <= len(c.errs) {
 						return fmt.Errorf("count the rows: %w", c.errs[tries-1])
 					}
@@ -225,7 +225,7 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	place.Host = database.Addr().String()
 	dir := t.TempDir()
 	run := func() (said string, err error) {
-		return runOn(t, serving.URL, place.String(), dir, 1, runOptions{yes: true, patience: time.Second})
+		return runOn(t, serving.URL, place.String(), dir, 1, runOptions{yes: true, giveUpAfter: time.Second})
 	}
 	said, err := run()
 	items := service.Books().Items()

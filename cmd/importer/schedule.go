@@ -29,8 +29,8 @@ next one to start creates the batch.
 
 Each run has a plan: what it files, what a subscription already covers, and the cost.
 With --approve, each run waits for: importer approve`,
-		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
-  importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
+		`  importer schedule add florida --companies list.xlsx --state FL --filing-year this --at 01-15
+  importer schedule add all --companies companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,
 		newScheduleAddCommand(g), newScheduleShowCommand(g), newScheduleRunNowCommand(g),
 		newListCommand(g, "schedule list", "List the schedules with their next and last runs", "No schedules yet",
@@ -86,7 +86,7 @@ func newScheduleChangeCommand(g *global, use, short string,
 		Example: "  importer schedule " + use + " florida",
 		Args:    oneSchedule,
 		RunE: onSchedule(g, func(ctx context.Context, l openLedger, s schedule.Schedule) error {
-			text, err := run(withAudit(ctx, "season-"+use, s.Name, ""), l.Ledger, s)
+			text, err := run(withAudit(ctx, "schedule-"+use, s.Name, ""), l.Ledger, s)
 			if err == nil {
 				g.terminal.print("Schedule %s %s", s.Name, text)
 			}
@@ -138,7 +138,7 @@ func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 		files[s.Name], items = s.File, append(items, summary)
 	}
 	list[schedule.Summary]{
-		empty:   "No schedules yet. To add one: importer schedule add NAME --roster FILE",
+		empty:   "No schedules yet. To add one: importer schedule add NAME --companies FILE",
 		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
 		cells: func(s schedule.Summary) []any {
 			return []any{s.Name, files[s.Name], s.Schedule, s.When(), cmp.Or(s.LastText(), "-"), cmp.Or(s.Batch, "-")}
@@ -158,15 +158,15 @@ func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 type scheduleAddOptions struct {
 	sheet   importer.Options
 	options schedule.Options
-	// roster and rules are the paths of files.
-	roster, rules string
-	approve       bool
+	// companies and rules are the paths of files.
+	companies, rules string
+	approve          bool
 }
 
 func newScheduleAddCommand(g *global) *cobra.Command {
 	var o scheduleAddOptions
 	c := &cobra.Command{
-		Use:   "add NAME --roster FILE",
+		Use:   "add NAME --companies FILE",
 		Short: "Add a schedule for a company list",
 		Long: `add stores a company list in the ledger and sets when it is filed. Use --at to
 file the whole list on a day of every year (01-15) or of every month (15), or --due to
@@ -177,15 +177,15 @@ A schedule whose next run has only rows with errors is refused, with the reason.
 --filing-year, a Filing Year column of the list does not count.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
-		Example: `  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
-  importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
+		Example: `  importer schedule add florida --companies list.xlsx --state FL --filing-year this --at 01-15
+  importer schedule add all --companies companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := schedule.CheckName(args[0]); err != nil {
 				return usage("%w", err)
 			}
-			if o.roster == "" {
-				return usage("name the company list: --roster FILE")
+			if o.companies == "" {
+				return usage("name the company list: --companies FILE")
 			}
 			if (o.options.At == "") == (o.options.Due == "") {
 				return usage(`set the day: --at 01-15 or --due "30 days before"`)
@@ -199,7 +199,7 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 			})
 		},
 	}
-	c.Flags().StringVar(&o.roster, "roster", "", "the company list: an XLSX or CSV file")
+	c.Flags().StringVar(&o.companies, "companies", "", "the company list: an XLSX or CSV file")
 	addReadingFlags(c, &o.sheet, "the filing year, whatever the list says: this, next, last, or four digits")
 	c.Flags().StringVar(&o.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 	c.Flags().StringVar(&o.options.At, "at", "",
@@ -234,13 +234,13 @@ func (o *scheduleAddOptions) complete() error {
 
 // runScheduleAdd checks and stores the company list, and prints the first run.
 func runScheduleAdd(ctx context.Context, o scheduleAddOptions, t *terminal, l openLedger, name string) error {
-	content, err := os.ReadFile(o.roster)
+	content, err := os.ReadFile(o.companies)
 	if err != nil {
 		return fmt.Errorf("read the company list: %w", err)
 	}
-	added, err := schedule.Add(withAudit(ctx, "season-add", name, ""), l.Ledger, schedule.NewSchedule{
+	added, err := schedule.Add(withAudit(ctx, "schedule-add", name, ""), l.Ledger, schedule.NewSchedule{
 		Name:     name,
-		File:     o.roster,
+		File:     o.companies,
 		Content:  content,
 		Options:  o.options,
 		Approval: o.approve,
@@ -471,7 +471,7 @@ func runScheduleRunNow(ctx context.Context, o scheduleRunNowOptions, t *terminal
 	if err := t.ask(ctx, o.yes || s.Approval || !isTerminal(t.in), question, "Nothing was created."); err != nil {
 		return err
 	}
-	f, err := scheduler.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
+	f, err := scheduler.RunNow(withAudit(ctx, "schedule-run", s.Name, ""), s, r.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
 		return fmt.Errorf("%w. To see the schedule: importer schedule show %s", err, s.Name)

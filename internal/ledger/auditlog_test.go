@@ -146,7 +146,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 		rows := s.add(l, "b", reports("b", 2)...)
 		s.pass(time.Hour)
 		ctx := audit.With(s.Context(),
-			audit.Event{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
+			audit.Event{ID: "form", By: "ana", What: "schedule-remove", Of: "spring"})
 		for _, look := range []func() error{
 			func() error { _, err := l.Batches(ctx); return err },
 			func() error { _, err := l.Balance(ctx); return err },

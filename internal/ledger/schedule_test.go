@@ -153,7 +153,7 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 		}
 		before = seen()
 		s.must(schedule.NewRecords(l).SetPaused(ctx, "de", true))
-		if err := schedule.NewRecords(l).Change(audit.With(ctx, audit.Event{What: "season-update"}),
+		if err := schedule.NewRecords(l).Change(audit.With(ctx, audit.Event{What: "schedule-update"}),
 			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}

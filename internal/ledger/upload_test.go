@@ -226,7 +226,7 @@ func TestASecondPersonForASchedule(t *testing.T) {
 			s.must(err)
 		}
 		as := func(name string) context.Context {
-			return audit.With(ctx, audit.Event{By: name, What: "season-run"})
+			return audit.With(ctx, audit.Event{By: name, What: "schedule-run"})
 		}
 		s.must(l.Approvals().Request(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))

@@ -39,7 +39,7 @@ const (
 	KindTwice Kind = "bought-twice"
 	// KindSchedule reports that a schedule ran or failed. The process that runs the schedule adds
 	// it.
-	KindSchedule Kind = "season"
+	KindSchedule Kind = "schedule"
 	// KindDueSoon reports filings that are due soon and not placed.
 	KindDueSoon Kind = "due-soon"
 	// KindFundsNeeded reports that the schedules will need more than the available funds.

@@ -17,7 +17,7 @@ import (
 // Plan is the expected effect of a schedule's run. It is stored with the run as JSON. Amounts are
 // dollars.
 type Plan struct {
-	Schedule string `json:"season"`
+	Schedule string `json:"schedule"`
 	// Date is the day of the run.
 	Date season.Date `json:"date"`
 	Late string      `json:"late,omitempty"`
@@ -25,7 +25,7 @@ type Plan struct {
 	Missed int    `json:"missed,omitempty"`
 	File   string `json:"file"`
 	// CompanyList is the hash of the list's version.
-	CompanyList string `json:"roster"`
+	CompanyList string `json:"companyList"`
 	// Rows counts the rows of the company list.
 	Rows int `json:"rows"`
 

@@ -113,7 +113,7 @@ func (l *Records) AddCompanyList(ctx context.Context, r ListFile) (hash string, 
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
-	sealed, err := l.db.Seal("roster|"+hash, r.Content)
+	sealed, err := l.db.Seal("company list|"+hash, r.Content)
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
@@ -134,7 +134,7 @@ func (l *Records) FindCompanyList(ctx context.Context, hash string) (ListFile, e
 	if err != nil {
 		return ListFile{}, err
 	}
-	r.Content, err = l.db.Unseal("roster|"+hash, r.Content)
+	r.Content, err = l.db.Unseal("company list|"+hash, r.Content)
 	return r, store.Wrap("read the company list "+hash, err)
 }
 

@@ -13,7 +13,7 @@ import (
 type Summary struct {
 	Name        string `json:"name"`
 	File        string `json:"file"`
-	CompanyList string `json:"roster"`
+	CompanyList string `json:"companyList"`
 	Schedule    string `json:"schedule"`
 	Approval    bool   `json:"approval"`
 	Paused      bool   `json:"paused"`

@@ -250,9 +250,9 @@ func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked b
 
 // setPaused returns a handler that pauses or resumes a schedule.
 func (h *scheduleHandler) setPaused(paused bool) func(*request, schedule.Schedule) error {
-	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
+	what, said := "schedule-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
-		what, said = "season-pause", "The schedule is paused. Existing batches continue."
+		what, said = "schedule-pause", "The schedule is paused. Existing batches continue."
 	}
 	return func(v *request, se schedule.Schedule) (err error) {
 		// Pausing or resuming twice would reset the time from which runs count.
@@ -264,7 +264,7 @@ func (h *scheduleHandler) setPaused(paused bool) func(*request, schedule.Schedul
 }
 
 func (h *scheduleHandler) removeSchedule(v *request, se schedule.Schedule) error {
-	err := schedule.NewRecords(h.Ledger).Remove(v.withAudit("season-remove", se.Name, ""), se.Name)
+	err := schedule.NewRecords(h.Ledger).Remove(v.withAudit("schedule-remove", se.Name, ""), se.Name)
 	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
@@ -287,7 +287,7 @@ func (h *scheduleHandler) replaceCompanyList(v *request) error {
 	if err != nil {
 		return file.readError(err)
 	}
-	done, err := schedule.Update(v.withAudit("season-update", se.Name, file.name), h.Ledger, se, file.name, content,
+	done, err := schedule.Update(v.withAudit("schedule-update", se.Name, file.name), h.Ledger, se, file.name, content,
 		v.who())
 	switch {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
@@ -372,7 +372,7 @@ func (h *scheduleHandler) runSchedule(v *request, se schedule.Schedule) error {
 			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}
 	// A run that has started finishes even if the browser disconnects.
-	f, err := h.Scheduler.RunNow(context.WithoutCancel(v.withAudit("season-run", se.Name, p.Look)), se, p.Run)
+	f, err := h.Scheduler.RunNow(context.WithoutCancel(v.withAudit("schedule-run", se.Name, p.Look)), se, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != schedule.RunBegun:
 		return v.leadTo(runPath(se.Name, f), "note", "Someone else just ran this schedule.")

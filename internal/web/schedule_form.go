@@ -191,7 +191,7 @@ func (h *scheduleHandler) addSchedule(v *request) error {
 	if ask.Options.Map, err = h.findMapping(v, ask); err != nil {
 		return err
 	}
-	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), h.Ledger, ask)
+	done, err := schedule.Add(v.withAudit("schedule-add", ask.Name, ask.File+", "+ask.Options.Words()), h.Ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another name, " +

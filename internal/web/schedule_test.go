@@ -151,7 +151,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func(int, []byte, string, 
 		"each run waits for approval")
 	v.wants(send(http.StatusUnprocessableEntity, companyListOf("Cid LLC"), "other.csv", nil),
 		"A schedule with this name")
-	acts := s.acts(-1, audit.Query{What: "season-add", Of: "de"})
+	acts := s.acts(-1, audit.Query{What: "schedule-add", Of: "de"})
 	if len(acts) == 0 || acts[len(acts)-1].By != v.name {
 		t.Errorf("%+v", acts)
 	}
@@ -200,7 +200,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	both.Wait()
 	ran := s.runs("de")
 	batches := need(s.Ledger.Batches(t.Context()))(s)
-	acts := s.acts(-1, audit.Query{What: "season-run"})
+	acts := s.acts(-1, audit.Query{What: "schedule-run"})
 	if len(ran) != 1 || ran[0].State != schedule.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
 		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
@@ -248,7 +248,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	v.wants(v.upload(http.StatusOK, "/seasons/de/roster", "new.csv",
 		companyListOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "version", version),
 		"3 added, 1 removed", "new.csv")
-	if acts := s.acts(1, audit.Query{What: "season-update", Of: "de"}); acts[0].By != v.name {
+	if acts := s.acts(1, audit.Query{What: "schedule-update", Of: "de"}); acts[0].By != v.name {
 		t.Errorf("%+v", acts)
 	}
 	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {

@@ -533,7 +533,7 @@ CREATE UNIQUE INDEX audit_events_id ON audit_events (id);
 CREATE INDEX audit_events_of_object ON audit_events (object, seq);
 
 -- Who took part in a batch, and may not approve it. The object is the ID of a batch,
--- "upload ID", or "season NAME HASH" with the hash of the company list.
+-- "upload ID", or "schedule NAME HASH" with the hash of the company list.
 CREATE TABLE contributors (
     object TEXT NOT NULL,
     person TEXT NOT NULL,
