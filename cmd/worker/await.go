@@ -16,28 +16,27 @@ import (
 // dependencies. It retries only temporary errors. Any other error ends the process, for a person to
 // correct.
 func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
-	try func() (T, error)) (T, error) {
+	try func() (T, error)) (v T, err error) {
 	w.health.setPhase(phase("waits for " + what))
-	tries := retry.Backoff{First: 500 * time.Millisecond, Max: 15 * time.Second}
-	for waited := false; ; waited = true {
-		v, err := try()
-		switch {
-		case err == nil:
-			if waited {
-				w.log.Info("dependency available", "dependency", what)
-			}
-			return v, nil
-		case ctx.Err() != nil:
-			return v, ctx.Err()
-		case !passes(err):
-			return v, fmt.Errorf("wait for %s: %w", what, err)
+	waited := false
+	err = retry.Do(ctx, retry.Backoff{First: 500 * time.Millisecond, Max: 15 * time.Second}, func() (bool, error) {
+		v, err = try()
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			return true, err
 		}
-		wait := tries.Next()
-		w.log.Warn("waiting for dependency", "dependency", what, "err", err, "retry_in", wait.String())
-		if err := retry.Sleep(ctx, wait); err != nil {
-			return v, err
-		}
+		waited = true
+		w.log.Warn("waiting for dependency", "dependency", what, "err", err)
+		return false, err
+	})
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return v, ctx.Err()
+	case err != nil:
+		return v, fmt.Errorf("wait for %s: %w", what, err)
+	case waited:
+		w.log.Info("dependency available", "dependency", what)
 	}
+	return v, nil
 }
 
 // isQueueDown reports whether the error of Redis is temporary.

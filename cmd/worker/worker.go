@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -39,7 +40,7 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 		health:   newHealth(log),
 		registry: metrics.NewRegistry(),
 	}
-	w.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	promauto.With(w.registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "bulkfiling_worker_placing",
 		Help: "1 while this process places orders; 0 while it waits for what it needs, or drains.",
 	}, func() float64 {
@@ -47,13 +48,11 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 			return 1
 		}
 		return 0
-	}))
-	concurrency := prometheus.NewGauge(prometheus.GaugeOpts{
+	})
+	promauto.With(w.registry).NewGauge(prometheus.GaugeOpts{
 		Name: "bulkfiling_worker_concurrency",
 		Help: "Orders that this process may have in flight.",
-	})
-	concurrency.Set(float64(env.Concurrency))
-	w.registry.MustRegister(concurrency)
+	}).Set(float64(env.Concurrency))
 	return w
 }
 
@@ -106,8 +105,8 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.Fleet().Halt(ctx); return err }})
 	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
 	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
-	observed := metrics.Observe(client)
-	w.registry.MustRegister(observed, metrics.NewFleet(l, l.Fleet(), client, queue))
+	observed := metrics.Observe(client, w.registry)
+	w.registry.MustRegister(metrics.NewFleet(l, l.Fleet(), client, queue))
 
 	quoter, err := await(ctx, w, "the filing service's prices", isServiceDown,
 		func() (pricing.Quoter, error) { return w.env.PriceSource(l, client)(ctx) })

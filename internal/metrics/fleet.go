@@ -129,13 +129,9 @@ var (
 	breaker    = gauge("breaker_state", "1 for the state of this process's order breaker.", "state")
 )
 
-// Describe implements prometheus.Collector.
-func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted,
-		haltedSince, haltedUntil, attention, lease, queueUp, queueTasks, breaker} {
-		ch <- d
-	}
-}
+// Describe implements prometheus.Collector. The metrics are not described in advance, because those
+// of a source that does not answer are missing.
+func (*Fleet) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (f *Fleet) Collect(ch chan<- prometheus.Metric) {

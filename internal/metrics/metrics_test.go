@@ -124,15 +124,10 @@ func newStanding() *standing {
 	}
 }
 
-// register returns a registry of collectors.
-func register(c ...prometheus.Collector) *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(c...)
-	return r
-}
-
 func (s *standing) fleet(state string) *prometheus.Registry {
-	return register(metrics.NewFleet(s, s, breaker(state), queue{}))
+	r := prometheus.NewRegistry()
+	r.MustRegister(metrics.NewFleet(s, s, breaker(state), queue{}))
+	return r
 }
 
 // text is what a scrape shows, without comments.
@@ -169,14 +164,15 @@ func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
 			filing.NoAnswer} {
 			inner.answers = append(inner.answers, filing.Answer{Kind: class})
 		}
-		s := metrics.Observe(inner)
+		registry := prometheus.NewRegistry()
+		s := metrics.Observe(inner, registry)
 		order := &filing.Order{EIN: &filing.EINItem{}, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
 		for range 5 {
 			s.PlaceOrder(t.Context(), order)
 		}
 		inner.answers = []filing.Answer{{Kind: filing.Refused}}
 		s.CreateCompany(t.Context(), filing.NewCompany{})
-		wantLines(t, text(t, register(s)),
+		wantLines(t, text(t, registry),
 			`bulkfiling_orders_total{class="accepted"} 2`,
 			`bulkfiling_orders_total{class="no-funds"} 1`,
 			`bulkfiling_orders_total{class="not-sent"} 1`,
@@ -203,14 +199,15 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 		if err != nil {
 			err = fmt.Errorf("look up company comp_1: %w", err)
 		}
-		s := metrics.Observe(&answering{err: err})
+		registry := prometheus.NewRegistry()
+		s := metrics.Observe(&answering{err: err}, registry)
 		if _, got := s.Company(t.Context(), "comp_1"); !errors.Is(got, err) {
 			t.Errorf("%s: the error became %v", name, got)
 		}
 		if _, got := s.User(t.Context(), "ada@example.com"); !errors.Is(got, err) {
 			t.Errorf("%s: the error became %v", name, got)
 		}
-		got := text(t, register(s))
+		got := text(t, registry)
 		wantLines(t, got,
 			fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome=%q} 1`, name),
 			fmt.Sprintf(`bulkfiling_lookups_total{call="user",outcome=%q} 1`, name),
@@ -328,7 +325,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 	s := newStanding()
 	s.book.HasDeposit = true
 	r := metrics.NewRegistry()
-	r.MustRegister(metrics.Observe(&answering{}), metrics.NewFleet(s, s, breaker("closed"), queue{}))
+	metrics.Observe(&answering{}, r)
+	r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
 	problems, err := testutil.GatherAndLint(r)
 	if err != nil {
 		t.Fatal(err)

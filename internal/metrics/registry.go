@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -16,12 +17,11 @@ import (
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	b := ReadBuild()
-	info := prometheus.NewGauge(prometheus.GaugeOpts{
+	promauto.With(r).NewGauge(prometheus.GaugeOpts{
 		Name: "bulkfiling_build_info", Help: "Always 1; the labels say what was built.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.Go},
-	})
-	info.Set(1)
-	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}).Set(1)
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -57,7 +58,7 @@ func outcome(err error) string {
 var seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60}
 
 // Service counts and times the requests to the filing service that pass through it. It is a
-// jobs.Service and a prometheus.Collector.
+// jobs.Service.
 type Service struct {
 	service jobs.Service
 
@@ -67,16 +68,21 @@ type Service struct {
 	// items are by product.
 	items         *prometheus.CounterVec
 	inFlight      prometheus.Gauge
-	orderDuration prometheus.Histogram
+	orderDuration prometheus.Observer
 	// calls are by call and outcome.
 	calls        *prometheus.CounterVec
 	callDuration *prometheus.HistogramVec
 }
 
-// Observe wraps s in a Service.
-func Observe(s jobs.Service) *Service {
+// Observe wraps s in a Service, whose metrics it registers.
+func Observe(s jobs.Service, registry prometheus.Registerer) *Service {
+	to := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "bulkfiling", Name: name, Help: help}, labels)
+		return to.NewCounterVec(prometheus.CounterOpts{Name: "bulkfiling_" + name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return to.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "bulkfiling_" + name, Help: help, Buckets: seconds}, labels)
 	}
 	m := &Service{
 		service: s,
@@ -84,18 +90,14 @@ func Observe(s jobs.Service) *Service {
 		creations: counter("company_creations_total", "Attempts to create a company, by the class of the answer.",
 			"class"),
 		items: counter("order_items_total", "Filings in accepted orders, by product.", "product"),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "bulkfiling", Name: "orders_in_flight", Help: "Orders and creations that wait for their answer.",
+		inFlight: to.NewGauge(prometheus.GaugeOpts{
+			Name: "bulkfiling_orders_in_flight", Help: "Orders and creations that wait for their answer.",
 		}),
-		orderDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "bulkfiling", Name: "order_duration_seconds",
-			Help: "How long the filing service took to answer an order that was sent.", Buckets: seconds,
-		}),
+		orderDuration: histogram("order_duration_seconds",
+			"How long the filing service took to answer an order that was sent.").WithLabelValues(),
 		calls: counter("lookups_total", "Requests about users and companies, by call and outcome.", "call", "outcome"),
-		callDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "bulkfiling", Name: "lookup_duration_seconds",
-			Help: "How long requests about users and companies took.", Buckets: seconds,
-		}, []string{"call"}),
+		callDuration: histogram("lookup_duration_seconds", "How long requests about users and companies took.",
+			"call"),
 	}
 	for _, class := range classes {
 		m.orders.WithLabelValues(string(class))
@@ -109,24 +111,6 @@ func Observe(s jobs.Service) *Service {
 		m.callDuration.WithLabelValues(call)
 	}
 	return m
-}
-
-func (m *Service) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.orders, m.creations, m.items, m.inFlight, m.orderDuration, m.calls, m.callDuration}
-}
-
-// Describe implements prometheus.Collector.
-func (m *Service) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
-		c.Describe(ch)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *Service) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
-		c.Collect(ch)
-	}
 }
 
 // PlaceOrder sends an order and counts its answer.
