@@ -13,9 +13,7 @@ import (
 // funds run out differs from run to run.
 func TestGuideShowsTheDemo(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "guide.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, after, _ := strings.Cut(string(guide), "<!-- demo -->\n```\n$ make demo\n")
 	want, _, found := strings.Cut(after, "```\n<!-- /demo -->")
 	if !found {
@@ -24,9 +22,7 @@ func TestGuideShowsTheDemo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
 	g := newGlobal(strings.NewReader(""), &out, &out, func(string) string { return "" })
-	if err := runDemo(t.Context(), g, "bulkfiling-demo"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runDemo(t.Context(), g, "bulkfiling-demo"))
 	differs := regexp.MustCompile(
 		`(?m)^ +\d+  (placed|ready)|[\d,.]+ spent|\d+ orders? refused|(batch|resume) [0-9a-f]{16}`)
 	mask := func(s string) []string {

@@ -21,17 +21,13 @@ func TestDocumentedCommandLines(t *testing.T) {
 	for _, pattern := range []string{"README.md", "docs/*.md", "deploy/README.md", "deploy/kubernetes/*.yaml",
 		"deploy/prometheus/*.yml", "docker-compose.yml"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		documents = append(documents, found...)
 	}
 	checked := 0
 	for _, path := range documents {
 		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, line := range documentedLine.FindAllStringSubmatch(string(content), -1) {
 			text := strings.Trim(strings.TrimSpace(line[1]), ").,;:")
 			if err := known(strings.Fields(text)); err != nil {

@@ -38,9 +38,7 @@ func TestHostileFilesCostLittle(t *testing.T) {
 		}
 		t.Run(hostile.Name, func(t *testing.T) {
 			path := filepath.Join(dir, hostile.Name)
-			if err := os.WriteFile(path, hostile.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, hostile.Bytes(), 0o600))
 			defer os.Remove(path)
 			c := exec.CommandContext(t.Context(), "importer", "check", path, "-o",
 				filepath.Join(t.TempDir(), "checked.xlsx"))

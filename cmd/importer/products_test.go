@@ -93,9 +93,7 @@ func TestFeesOfTheSandbox(t *testing.T) {
 // The fees of the demo in containers are those that its sandbox charges an LLC.
 func TestFeesOfTheDemo(t *testing.T) {
 	fees, err := pricing.LoadFees(filepath.Join("..", "..", "deploy", "demo", "state-fees.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, l := range fees.Lines() {
 		if l.Read() != "" {
 			continue // a built-in line

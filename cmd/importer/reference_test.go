@@ -16,9 +16,7 @@ import (
 func TestReference(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "reference.md")
 	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := newRootCommand(newGlobal(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }))
 	content := string(before)
 	for name, table := range map[string]string{"commands": commandTable(root), "exits": exitTable()} {
@@ -35,9 +33,7 @@ func TestReference(t *testing.T) {
 	case !*update:
 		t.Fatalf("the commands or exit codes of %s differ from the code: run this test with -update", file)
 	default:
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(content), 0o644))
 	}
 }
 

@@ -100,9 +100,7 @@ func runOn(t *testing.T, service, database, dir string, n int, o runOptions) (sa
 	for i := range n {
 		text += fmt.Sprintf("comp_%d,user_1,DE,2026\n", i)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	env := map[string]string{
 		"FILING_BASE_URL": service + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
 		"DATABASE_URL": database, "WORKER_CONCURRENCY": "2", "FILING_TIMEOUT": "1s",
@@ -129,9 +127,7 @@ type relay struct {
 func newRelay(t *testing.T, at, target string) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &relay{Listener: l, target: target}
 	t.Cleanup(func() {
 		l.Close()
@@ -182,15 +178,11 @@ func (r *relay) set(down bool) {
 // by itself.
 func TestCloseWhileTheDatabaseIsDown(t *testing.T) {
 	place, err := url.Parse(ledgertest.Schema(t, ledgertest.Server(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	database := newRelay(t, "127.0.0.1:0", place.Host)
 	place.Host = database.Addr().String()
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), DatabaseURL: place.String()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	database.Close() // connections are refused
 	database.set(true)
 	if err := l.Close(); err != nil {
@@ -218,9 +210,7 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	}))
 	defer serving.Close()
 	place, err := url.Parse(ledgertest.Schema(t, server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	database = newRelay(t, "127.0.0.1:0", place.Host)
 	place.Host = database.Addr().String()
 	dir := t.TempDir()
@@ -241,9 +231,7 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	}
 
 	database.set(false)
-	if err := ledgertest.Exec(t.Context(), place.String(), `UPDATE processes SET expires_at = 0`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ledgertest.Exec(t.Context(), place.String(), `UPDATE processes SET expires_at = 0`))
 	if said, _ := run(); !strings.Contains(said, "1  uncertain") || strings.Contains(said, "1  placed") {
 		t.Errorf("%s", said)
 	}

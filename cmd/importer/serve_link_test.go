@@ -22,9 +22,7 @@ func TestInvite(t *testing.T) {
 	invite := func(terminal bool) (text, address string) {
 		t.Helper()
 		text, address, err := p.invite(t.Context(), terminal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return text, address
 	}
 	valid := func(address string) bool {

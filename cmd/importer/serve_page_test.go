@@ -20,15 +20,11 @@ import (
 func openedPage(t *testing.T) *page {
 	t.Helper()
 	env, err := config.Read(func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := ledgertest.Open(t, ledger.Config{})
 	p, err := openPage(t.Context(), serveOptions{maxUpload: 1}, newGlobal(nil, nil, nil, os.Getenv), openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		p.site.Close()
 		if err := p.close(); err != nil {
@@ -77,9 +73,7 @@ func TestPageRefusesAWrongRedis(t *testing.T) {
 	env, err := config.Read(func(name string) string {
 		return map[string]string{"REDIS_URL": "http://do_not_show"}[name]
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := ledgertest.Open(t, ledger.Config{})
 	_, err = openPage(t.Context(), serveOptions{}, nil, openLedger{l, env},
 		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}, slog.New(slog.DiscardHandler))

@@ -67,19 +67,13 @@ func newDesktop(t *testing.T, log io.Writer, vars ...string) *desktop {
 			var link bytes.Buffer
 			root := newRootCommand(newGlobal(nil, &link, io.Discard, func(name string) string { return env[name] }))
 			root.SetArgs([]string{"accounts", "link", who[1], "--url", who[2]})
-			if err := root.ExecuteContext(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, root.ExecuteContext(ctx))
 			at, err := url.Parse(strings.TrimSpace(link.String()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			d.base = at.Scheme + "://" + at.Host
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			jar, err := cookiejar.New(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			d.client = http.Client{Jar: jar, Timeout: testTimeout}
 			t.Cleanup(d.client.CloseIdleConnections)
 			d.post("/enter", "link", at.Query().Get("link"))
@@ -93,14 +87,10 @@ func newDesktop(t *testing.T, log io.Writer, vars ...string) *desktop {
 // answer reads an answer. A link that signs in is a form, which a browser sends.
 func (d *desktop) answer(r *http.Response, err error) (body, at string) {
 	d.Helper()
-	if err != nil {
-		d.Fatal(err)
-	}
+	must(d, err)
 	defer r.Body.Close()
 	content, err := io.ReadAll(r.Body)
-	if err != nil {
-		d.Fatal(err)
-	}
+	must(d, err)
 	if r.Request.URL.Path == "/enter" && r.Request.Method == http.MethodGet {
 		return d.post("/enter", "link", r.Request.URL.Query().Get("link"))
 	}

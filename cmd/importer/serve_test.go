@@ -105,13 +105,9 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	env, err := config.Read(func(name string) string {
 		return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name]
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	o := serveOptions{maxUpload: 1}
 	var roots *x509.CertPool
@@ -121,17 +117,13 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	ended := make(chan error, 1)
 	log := slog.New(slog.DiscardHandler)
 	f, err := openFront(o, listener, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go func() {
 		_, err := f.serve(ctx, o, g, openLedger{l, env}, log)
 		ended <- err
 	}()
 	said, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := regexp.MustCompile(`https://[0-9.:]+`).FindString(said)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	client := http.Client{Transport: transport, Timeout: testTimeout}
@@ -147,9 +139,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	mac := hmac.New(sha256.New, []byte("whsec_1"))
 	mac.Write([]byte(body))
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(address, "https://"), &tls.Config{RootCAs: roots})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	head := "POST /webhooks/filing HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\nService-Signature: " + hex.EncodeToString(mac.Sum(nil)) + "\r\n\r\n"
@@ -224,14 +214,10 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	raw, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write := func(kind string, content []byte) string {
 		path := filepath.Join(t.TempDir(), "file.pem")
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
 		return path
 	}
 	roots = x509.NewCertPool()

@@ -24,9 +24,7 @@ func TestStart(t *testing.T) {
 	c.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace strings.Builder
 	c.Stderr = &trace
-	if err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Run())
 	line := regexp.MustCompile(`^init (\S+) @.* (\d+) bytes, \d+ allocs$`)
 	packages, all := 0, 0
 	for s := bufio.NewScanner(strings.NewReader(trace.String())); s.Scan(); {
@@ -35,9 +33,7 @@ func TestStart(t *testing.T) {
 			continue
 		}
 		bytes, err := strconv.Atoi(m[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		packages, all = packages+1, all+bytes
 		if bytes > mostOfPackage {
 			t.Errorf("package %s allocates %d bytes before main begins, at most %d are expected", m[1], bytes,

@@ -92,9 +92,7 @@ func TestEveryCommandIsOnAKnownWay(t *testing.T) {
 		}
 	}
 	content, err := os.ReadFile(filepath.Join("testdata", "script", "policy.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	script := string(content)
 	for _, path := range ordering {
 		if !strings.Contains(script, "importer "+path+" ") {

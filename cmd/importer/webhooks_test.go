@@ -65,9 +65,7 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, tc.answer) }))
 			defer srv.Close()
 			client, err := filingapi.New(filingapi.Config{BaseURL: srv.URL + "/v1", Key: scriptKey})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer client.Close()
 			checkSecret(t, client, tc)
 		})

@@ -19,9 +19,7 @@ import (
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if e.Name() != ".lock" {
 			names = append(names, e.Name())
@@ -44,13 +42,9 @@ func TestWrite(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if err := l.RecordDeposit(t.Context(), 100, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.RecordDeposit(t.Context(), 100, ""))
 	db, err := sql.Open("sqlite", filepath.Join(l.Dir, "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `UPDATE entries SET amount = 1`); err != nil {
 		t.Fatal(err)
@@ -74,15 +68,11 @@ func TestDaily(t *testing.T) {
 	d := backup.Daily{Ledger: l, Name: "firm", Dir: t.TempDir(), Keep: 2, Log: slog.New(slog.DiscardHandler)}
 	others := []string{"firm-20200101T000000Z", "firm-20990101T000000Z.db", "other.db"}
 	for _, name := range append(others, ".ledger-1.unfinished") {
-		if err := os.WriteFile(filepath.Join(d.Dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(d.Dir, name), nil, 0o600))
 	}
 	for range 4 {
 		for range 2 {
-			if err := d.WriteDue(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.WriteDue(t.Context()))
 		}
 		now = now.Add(24 * time.Hour)
 		if _, err := l.Fleet().Halt(t.Context()); err != nil { // reads the clock
@@ -103,9 +93,7 @@ func TestDaily(t *testing.T) {
 func TestDaily_Fails(t *testing.T) {
 	l := ledgertest.Open(t, ledger.Config{})
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	d := backup.Daily{
 		Ledger: l,
 		Name:   "firm",
@@ -115,9 +103,7 @@ func TestDaily_Fails(t *testing.T) {
 	}
 	notified := func() int {
 		all, err := l.Notifications().List(t.Context(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(all)
 	}
 	for range 2 {
@@ -134,5 +120,12 @@ func TestDaily_Fails(t *testing.T) {
 	}
 	if n := notified(); n != 2 {
 		t.Errorf("%d notifications", n)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -64,9 +64,7 @@ func (o *office) environment(key string, more ...string) config.Environment {
 		vars[more[i]] = more[i+1]
 	}
 	e, err := read(o.T, vars)
-	if err != nil {
-		o.Fatal(err)
-	}
+	must(o, err)
 	return e
 }
 
@@ -77,18 +75,14 @@ func (o *office) recognize(key, name string) (config.Chosen, error) {
 	e := o.environment(key)
 	e.Ledger = name
 	client, err := e.Client()
-	if err != nil {
-		o.Fatal(err)
-	}
+	must(o, err)
 	defer client.Close()
 	chosen, err := e.Recognize(o.Context(), client)
 	if err != nil {
 		return chosen, err
 	}
 	l, err := e.OpenLedger(o.Context())
-	if err != nil {
-		o.Fatal(err)
-	}
+	must(o, err)
 	_, err = e.PriceSource(l, client)(o.Context())
 	return chosen, errors.Join(err, l.Close())
 }
@@ -143,9 +137,7 @@ func TestABrokenAnswerSaysNothingOfTheOrganization(t *testing.T) {
 				base = running.URL + "/v1"
 			}
 			client, err := filingapi.New(filingapi.Config{BaseURL: base, Key: "sk_test_1", Timeout: 5 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer client.Close()
 			o, err := config.FindOrganization(t.Context(), client)
 			if o.Known() || (err == nil) != test.whole {
@@ -228,12 +220,8 @@ func TestAnUnassignedLedgerIsTakenByTheFirstOrganization(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := e.OpenLedger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, l.Close())
 	o.wants("sk_test_1", "", "default", false)
 	o.answer = tern
 	o.wants("sk_test_tern", "", "tern-tide-test", true)
@@ -279,10 +267,8 @@ func TestALedgerWithoutItsOwnerIsNotPassedOver(t *testing.T) {
 	o := newOffice(t)
 	o.wants("sk_test_1", "", "harbor-accounting-test", true)
 	folder := filepath.Join(o.home, ".local/share/bulkfiling/accounts/harbor-accounting-test")
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, "ledger.db"), nil, 0o600),
-		os.Remove(filepath.Join(folder, "account.json"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(filepath.Join(folder, "ledger.db"), nil, 0o600),
+		os.Remove(filepath.Join(folder, "account.json"))))
 	e := o.environment("sk_test_1")
 	if _, err := e.UseExisting(); err == nil || !strings.Contains(err.Error(), "account.json") {
 		t.Error(err)
@@ -302,14 +288,10 @@ func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
 	}
 	e.Ledger = ""
 	l, err := e.OpenLedger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	client, err := e.Client()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer client.Close()
 	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
 		t.Error(err)
@@ -322,10 +304,15 @@ func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
 
 func TestWithoutAHomeTheDataFolderHasToBeNamed(t *testing.T) {
 	e, err := read(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := e.UseExisting(); err == nil || !strings.Contains(err.Error(), "FILING_DATA_DIR") {
 		t.Errorf("without a home: %v", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

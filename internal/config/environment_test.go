@@ -40,9 +40,7 @@ func TestVariablesAreChecked(t *testing.T) {
 func TestKeyIsReadAndNeverShown(t *testing.T) {
 	const key = "sk_test_do_not_show"
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
 	for _, vars := range []map[string]string{{"FILING_API_KEY": key}, {"FILING_API_KEY_FILE": file}} {
 		vars["FILING_BASE_URL"] = "http://127.0.0.1:1/v1"
 		vars["FILING_SEAL_KEY"] = "do_not_show_either"
@@ -51,9 +49,7 @@ func TestKeyIsReadAndNeverShown(t *testing.T) {
 			t.Fatalf("%v, %v", e.Mode(), err)
 		}
 		client, err := e.Client()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, shown := range []string{fmt.Sprintf("%v %+v %#v", e, e, e),
 			fmt.Sprintf("%v %+v %#v", client, client, client)} {
 			if strings.Contains(shown, "do_not_show") {
@@ -67,9 +63,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	e, err := read(t, map[string]string{
@@ -103,17 +97,13 @@ func TestSecretsComeFromFiles(t *testing.T) {
 func TestWebhookSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secrets")
 	write := func(content string) {
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(content), 0o600))
 	}
 	write("whsec_do_not_show_1\n")
 	want := func(vars map[string]string, want ...string) config.Environment {
 		t.Helper()
 		e, err := read(t, vars)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := e.WebhookSecrets(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
@@ -143,22 +133,16 @@ func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
 	const url = "https://hooks.example.com/T000/do_not_show, " +
 		"smtp://user:do_not_show@mail.example.com:587/?from=a@x.test&to=b@x.test,c@x.test"
 	file := filepath.Join(t.TempDir(), "notify")
-	if err := os.WriteFile(file, []byte(url), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(url), 0o600))
 	for _, vars := range []map[string]string{{"FILING_NOTIFY": url}, {"FILING_NOTIFY_FILE": file}} {
 		e, err := read(t, vars)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		targets, err := e.NotifyTargets()
 		if err != nil || len(targets) != 3 {
 			t.Fatalf("%v, %v", targets, err)
 		}
 		n, err := e.Notifier(nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %v", e, e, e, targets, targets, targets,
 			n); strings.Contains(shown, "do_not_show") {
 			t.Errorf("a secret is shown: %s", shown)
@@ -167,9 +151,7 @@ func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
 	for name, value := range map[string]string{"FILING_NOTIFY": "gopher://do_not_show",
 		"FILING_NOTIFY_ON": "everything"} {
 		e, err := read(t, map[string]string{name: value})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := e.Notifier(nil, nil); err == nil || !strings.Contains(err.Error(), name) ||
 			strings.Contains(err.Error(), "do_not_show") {
 			t.Errorf("%s: %v", name, err)

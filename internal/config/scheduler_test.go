@@ -29,9 +29,7 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 	t.Cleanup(service.Close)
 	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1",
 		"FILING_DATA_DIR": t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err = e.UseUnassigned(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +47,7 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 	t.Helper()
 	h, err := l.Fleet().Halt(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h.Reason
 }
 
@@ -67,21 +63,15 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 		Content: []byte("Company ID,Entity Type,Formation State,Filing State,User ID\ncomp_1,LLC,DE,FL,user_1\n"),
 		Options: schedule.Options{At: "01-15", FilingYear: "this", Zone: "UTC"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scheduler := e.Scheduler(l, client, slog.New(slog.DiscardHandler))
 	plan, err := scheduler.NextPlan(t.Context(), done.Schedule)
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
-	if err := l.Fleet().RecordKeyAccepted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Fleet().RecordKeyAccepted(t.Context()))
 	turn, err := scheduler.ManualRun(done.Schedule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := scheduler.RunNow(t.Context(), done.Schedule, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
 		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
@@ -97,9 +87,7 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
 	status := http.StatusUnauthorized
 	e, l, client, asked := priced(t, &status)
-	if err := l.Organizations().Bind(t.Context(), "live"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Organizations().Bind(t.Context(), "live"))
 	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
 		halted(t, l) != filing.NoHalt {
 		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))

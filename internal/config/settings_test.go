@@ -24,12 +24,8 @@ func withSettings(t *testing.T, content string, vars ...string) (path string, ge
 	getenv = func(name string) string { return env[name] }
 	path = SettingsPath(getenv)
 	if content != "" {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	return path, getenv
 }
@@ -39,9 +35,7 @@ func withSettings(t *testing.T, content string, vars ...string) (path string, ge
 // permits to its own.
 func TestSettingsPrecedence(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600))
 	const file = "base_url = 'https://a.example/v1'\napi_key = 'sk_live_a'\nlive = true\nworker_concurrency = 7\n" +
 		"rate = 2.5\n"
 	for name, c := range map[string]struct {
@@ -126,9 +120,7 @@ func TestEveryVariableIsASetting(t *testing.T) {
 // The file of a key stands in place of the key.
 func TestSaveService(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "the key")
-	if err := os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600))
 	for name, c := range map[string]struct {
 		before  string
 		service Service
@@ -183,9 +175,7 @@ func TestDescribe(t *testing.T) {
 	_, getenv := withSettings(t, file, "WORKER_CONCURRENCY", "9", "FILING_SEAL_KEY", "hidden",
 		"OIDC_CLIENT_SECRET_FILE", "/run/oidc")
 	all, err := Describe(getenv, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, v := range all {
 		if strings.Contains(v.Value+v.Source+v.Note, "hidden") {
 			t.Errorf("%+v shows a secret", v)
@@ -193,5 +183,12 @@ func TestDescribe(t *testing.T) {
 	}
 	if len(all) < 20 {
 		t.Errorf("%d settings", len(all))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

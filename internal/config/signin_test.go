@@ -15,18 +15,14 @@ func read(variables map[string]string) (Environment, error) {
 
 func TestSignInVariables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("s3cret\n"), 0o600))
 	e, err := read(map[string]string{
 		"OIDC_ISSUER": "https://login.example.com/tenant", "OIDC_CLIENT_ID": "bulkfiling",
 		"OIDC_CLIENT_SECRET_FILE": file,
 		"OIDC_ROLES":              "filing-approvers=approver,filing-ops=operator",
 		"OIDC_SCOPES":             "openid groups",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := e.SignIn
 	if s.Claim != "groups" || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret.Reveal() != "s3cret" ||
 		s.Groups()[1] != "filing-ops=operator" {

@@ -50,9 +50,7 @@ func newStore(t *testing.T) *store {
 // config lets links lead to the store alone.
 func (s *store) config() Config {
 	from, err := network.ParseDownloads(s.server.URL+"/v1", "")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return Config{Links: s, Downloads: from, Log: slog.New(slog.NewTextHandler(s.Output(), nil))}
 }
 
@@ -96,15 +94,11 @@ func (s *store) serve(w http.ResponseWriter, r *http.Request) {
 func (s *store) save(dir string, items ...Item) map[string]Outcome {
 	s.Helper()
 	a, err := Open(dir, s.config())
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	a.fetch.pause = time.Millisecond
 	all := make(map[string]Outcome)
 	err = a.Save(s.Context(), items, func(o Outcome) { all[o.ID] = o })
-	if err := errors.Join(err, a.Close()); err != nil {
-		s.Fatal(err)
-	}
+	must(s, errors.Join(err, a.Close()))
 	return all
 }
 
@@ -161,19 +155,13 @@ func TestSave(t *testing.T) {
 	}
 	wantManifest(t, dir, 6)
 	// What was deleted, or spoilt in its length, comes again.
-	if err := os.Remove(filepath.Join(dir, first["doc_2"].File)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, first["doc_4"].File), 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, first["doc_2"].File)))
+	must(t, os.Truncate(filepath.Join(dir, first["doc_4"].File), 3))
 	if again := s.save(dir, items[:4]...); !again["doc_2"].Fresh || len(manifest(t, dir)) != 7 {
 		t.Errorf("%+v", again)
 	}
 	// What a crash left out of the manifest comes again, and is listed.
-	if err := os.Remove(filepath.Join(dir, ManifestFile)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, ManifestFile)))
 	if again := s.save(dir, items[:2]...); !again["doc_1"].Fresh || again["doc_1"].File != first["doc_1"].File {
 		t.Errorf("%+v", again)
 	}
@@ -198,14 +186,10 @@ func wantManifest(t *testing.T, dir string, files int) {
 func manifest(t *testing.T, dir string) [][]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, ManifestFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines[0][0] = strings.TrimPrefix(lines[0][0], "\uFEFF")
 	return lines
 }
@@ -262,9 +246,7 @@ func TestBrokenDownloads(t *testing.T) {
 func TestOneAtATime(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	a, err := Open(dir, s.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Open(dir, s.config()); !errors.Is(err, ErrBusy) {
 		t.Error(err)
 	}
@@ -311,9 +293,7 @@ func TestLinkThatLeadsInside(t *testing.T) {
 	c := s.config()
 	c.Links, c.Log = fixedLink(inside.URL+"/secret-link"), slog.New(slog.NewTextHandler(&log, nil))
 	a, err := Open(t.TempDir(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer a.Close()
 	_, _, err = a.save(t.Context(), item("doc_1", "comp_1", "Bay LLC"))
 	if err == nil || !strings.Contains(err.Error(), "could not be downloaded from 127.0.0.1; the log says why") ||
@@ -330,4 +310,11 @@ type fixedLink string
 
 func (l fixedLink) Document(context.Context, string) (filingapi.Download, error) {
 	return filingapi.Download{URL: string(l)}, nil
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

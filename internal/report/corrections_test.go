@@ -23,9 +23,7 @@ func TestTheSheetAloneIsThatOfTheResults(t *testing.T) {
 	b := season()
 	whole, _ := write(t, b, "out.xlsx")
 	alone := filepath.Join(t.TempDir(), "alone.xlsx")
-	if err := report.WriteAttention(t.Context(), b, b.batch.ID, alone); err != nil {
-		t.Fatal(err)
-	}
+	must(t, report.WriteAttention(t.Context(), b, b.batch.ID, alone))
 	if got := open(t, alone).GetSheetList(); !slices.Equal(got, []string{"Needs Attention", "Bulkfiling"}) {
 		t.Errorf("sheets %q", got)
 	}
@@ -56,13 +54,9 @@ func TestTheMarkedCellTakesAYear(t *testing.T) {
 		Faults: []ledger.Fault{fault},
 	})
 	path := filepath.Join(t.TempDir(), "out.xlsx")
-	if err := report.WriteAttention(t.Context(), b, b.batch.ID, path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, report.WriteAttention(t.Context(), b, b.batch.ID, path))
 	f := open(t, path)
-	if err := f.SetCellValue("Needs Attention", "B2", 2026); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.SetCellValue("Needs Attention", "B2", 2026))
 	if shown, err := f.GetCellValue("Needs Attention", "B2"); err != nil || shown != "2026" {
 		t.Errorf("%q %v", shown, err)
 	}
@@ -91,9 +85,7 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 	for _, source := range []string{"in.csv", "in.xlsx"} {
 		t.Run(source, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), source)
-			if err := os.WriteFile(path, []byte(asCSV), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(asCSV), 0o600))
 			if filepath.Ext(source) == ".xlsx" {
 				asWorkbook(t, path, asCSV)
 			}
@@ -102,14 +94,10 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 				t.Errorf("fed back as it is: %+v", tally)
 			}
 			f, err := excelize.OpenFile(alone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer f.Close()
-			if err := errors.Join(f.SetCellValue("Needs Attention", "E2", 2026),
-				f.SetCellStr("Needs Attention", "C3", "b@example.com"), f.Save()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(f.SetCellValue("Needs Attention", "E2", 2026),
+				f.SetCellStr("Needs Attention", "C3", "b@example.com"), f.Save()))
 			if tally := check(t, alone, importer.Options{}); tally != (importer.Tally{Rows: 2, Ready: 2}) {
 				t.Errorf("corrected: %+v", tally)
 			}
@@ -121,11 +109,9 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 // column that it added included.
 func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
-	if err := os.WriteFile(
+	must(t, os.WriteFile(
 		path, []byte("Company ID,User Email,Filing State\ncomp_1,a@example.com,DE\ncomp_2,a@example,DE\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+		0o600))
 	o := importer.Options{Edits: []importer.Edit{
 		{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"},
 		{Row: 3, Column: -1, Header: "Filing Year", Text: "26"}, {Row: 3, Column: 2, Text: "MA"},
@@ -144,9 +130,7 @@ func writeAttention(t testing.TB, path string, o importer.Options) string {
 	t.Helper()
 	l, id := recordFile(t, path, o)
 	alone := filepath.Join(t.TempDir(), "attention.xlsx")
-	if err := report.WriteAttention(t.Context(), l, id, alone); err != nil {
-		t.Fatal(err)
-	}
+	must(t, report.WriteAttention(t.Context(), l, id, alone))
 	return alone
 }
 
@@ -154,14 +138,10 @@ func writeAttention(t testing.TB, path string, o importer.Options) string {
 func check(t testing.TB, path string, o importer.Options) importer.Tally {
 	t.Helper()
 	im, err := importer.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer im.Close()
 	tally, err := im.Check(context.Background(), func(importer.Problem) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return tally
 }
 
@@ -169,18 +149,12 @@ func check(t testing.TB, path string, o importer.Options) importer.Tally {
 func asWorkbook(t testing.TB, path, content string) {
 	t.Helper()
 	f, err := sheet.OpenReader("in.csv", strings.NewReader(content), int64(len(content)), sheet.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	book, err := sheet.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer book.Abort()
 	w, err := book.Sheet("Companies", sheet.SheetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = f.EachRow("", func(row *sheet.Row) error {
 		var out []sheet.OutCell
 		for i, c := range row.Cells {
@@ -191,10 +165,6 @@ func asWorkbook(t testing.TB, path, content string) {
 		}
 		return w.Row(out...)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := book.Save(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, book.Save())
 }

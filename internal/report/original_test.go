@@ -35,14 +35,10 @@ func recordFile(t testing.TB, path string, o importer.Options) (*ledger.Ledger, 
 	t.Helper()
 	l := ledgertest.Open(t, ledger.Config{})
 	im, err := importer.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer im.Close()
 	id, _, err := im.Record(t.Context(), l, "ana")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l, id
 }
 
@@ -50,20 +46,14 @@ func recordFile(t testing.TB, path string, o importer.Options) (*ledger.Ledger, 
 func allParts(t testing.TB, path string) map[string]string {
 	t.Helper()
 	r, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	parts := map[string]string{}
 	for _, f := range r.File {
 		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parts[f.Name] = string(data)
 	}
 	return parts
@@ -71,9 +61,7 @@ func allParts(t testing.TB, path string) map[string]string {
 
 func TestResultsAreTheWorkbookItself(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "clients.xlsm")
-	if err := os.WriteFile(in, sheettest.Office(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(in, sheettest.Office(), 0o600))
 	out := writeResults(t, in, ".xlsx", importer.Options{Product: "annual-report", Edits: []importer.Edit{
 		{Row: 5, Column: 3, Text: "NJ"}, {Row: 6, Column: 4, Text: "2027"},
 		{Row: 7, Column: -1, Header: "Client", Text: "C-7"}}})
@@ -84,9 +72,7 @@ func TestResultsAreTheWorkbookItself(t *testing.T) {
 	}
 	checkHidden(t, out)
 	f, err := excelize.OpenFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	checkOfficeCells(t, f)
 	checkOfficeLook(t, f)
@@ -97,9 +83,7 @@ func TestResultsAreTheWorkbookItself(t *testing.T) {
 	}
 	// It is known again when it is uploaded.
 	im, err := importer.Open(out, importer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer im.Close()
 	if im.Sheet() != "Needs Attention" {
 		t.Errorf("uploaded again, %s was read", im.Sheet())
@@ -153,14 +137,10 @@ func TestResultsOfACSVHaveItsDelimiter(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := filepath.Join(t.TempDir(), "clients.csv")
-			if err := os.WriteFile(in, []byte(c.in), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(in, []byte(c.in), 0o600))
 			got, err := os.ReadFile(writeResults(t, in, ".csv",
 				importer.Options{Product: "annual-report", Edits: c.edits}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			rest := string(got)
 			for i, want := range c.want {
 				at := strings.Index(rest, want)

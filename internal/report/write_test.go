@@ -41,9 +41,7 @@ func write(t testing.TB, b book, name string) (string, report.Summary) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	s, err := report.Write(t.Context(), b, b.batch.ID, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.Output != path || s.Batch != b.batch.ID {
 		t.Errorf("summary of %s is of batch %q, file %q", path, s.Batch, s.Output)
 	}
@@ -55,9 +53,7 @@ func write(t testing.TB, b book, name string) (string, report.Summary) {
 func read(t testing.TB, path, name string) [][]sheet.Cell {
 	t.Helper()
 	f, err := sheet.Open(path, sheet.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var all [][]sheet.Cell
 	err = f.EachRow(name, func(row *sheet.Row) error {
@@ -68,9 +64,7 @@ func read(t testing.TB, path, name string) [][]sheet.Cell {
 		all = append(all, line)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -85,9 +79,7 @@ func words(line []sheet.Cell) []string {
 func open(t testing.TB, path string) *excelize.File {
 	t.Helper()
 	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -277,13 +269,9 @@ func TestResultsAreColoured(t *testing.T) {
 	fills := map[string]string{}
 	for i, line := range read(t, path, "Results")[1:] {
 		id, err := f.GetCellStyle("Results", sheet.CellName(5, i+2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		style, err := f.GetStyle(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fills[line[5].Text] = strings.Join(style.Fill.Color, "")
 	}
 	for _, pair := range [][2]string{{"placed", "exists"}, {"ready", "placing"}, {"skipped", "canceled"},
@@ -324,9 +312,7 @@ func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
 
 	f := open(t, path)
 	comments, err := f.GetComments("Needs Attention")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := map[string]string{}
 	for _, c := range comments {
 		for _, run := range c.Paragraph {
@@ -344,9 +330,7 @@ func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
 		}
 	}
 	zip, err := f.GetColStyle("Needs Attention", "C")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if style, err := f.GetStyle(zip); err != nil || style.NumFmt != 49 {
 		t.Errorf("a postal code typed into its column would lose its zero: %+v (%v)", style, err)
 	}
@@ -528,9 +512,7 @@ func wantNoFormulasInWorkbook(t *testing.T, path string) {
 func wantNoFormulasInCSV(t *testing.T, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.SplitSeq(string(content), "\n") {
 		for field := range strings.SplitSeq(strings.TrimPrefix(line, "\ufeff"), ",") {
 			if f := strings.TrimLeft(field, `"`); f != "" && strings.ContainsRune("=+@\t", rune(f[0])) {
@@ -543,21 +525,15 @@ func wantNoFormulasInCSV(t *testing.T, path string) {
 func unzip(t testing.TB, path string) map[string][]byte {
 	t.Helper()
 	r, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	parts := map[string][]byte{}
 	for _, f := range r.File {
 		part, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		content, err := io.ReadAll(part)
 		part.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parts[f.Name] = content
 	}
 	return parts
@@ -583,9 +559,7 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 	for _, name := range []string{"out.xlsx", "out.csv"} {
 		path, _ := write(t, b, name)
 		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parts := map[string][]byte{name: content}
 		if name == "out.xlsx" {
 			parts = unzip(t, path)
@@ -699,9 +673,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 		b.funds.Certainty = money.Unknown
 		path, _ := write(t, b, "out.xlsx")
 		shown, err := open(t, path).GetRows("Summary")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		figures := map[string]string{}
 		for _, line := range shown {
 			if len(line) > 1 {
@@ -762,9 +734,7 @@ func TestAnErrorLeavesTheOldFile(t *testing.T) {
 		for _, pass := range []int{1, 2} {
 			folder := t.TempDir()
 			path := filepath.Join(folder, name)
-			if err := os.WriteFile(path, []byte("the old one"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte("the old one"), 0o600))
 			b := season()
 			b.rows = brokenAt(7, pass, b.rows, broken)
 			if _, err := report.Write(t.Context(), b, "b7k2", path); !errors.Is(err, broken) ||
@@ -965,9 +935,7 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	}
 	f := open(t, path)
 	comments, err := f.GetComments("Needs Attention")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var marked []string
 	for _, c := range comments {
 		marked = append(marked, c.Cell)
@@ -984,5 +952,12 @@ func TestExceptionsNeedAttention(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, all)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
