@@ -336,10 +336,7 @@ const shownRuns = 20
 
 func printSchedule(ctx context.Context, t *terminal, l *ledger.Ledger, scheduler *schedule.Scheduler,
 	s schedule.Schedule) error {
-	o, err := schedule.DecodeOptions(s)
-	if err != nil {
-		return err
-	}
+	o := s.Options
 	table := newTable(t)
 	fmt.Fprintf(table, "schedule\t%s\n", s.Name)
 	fmt.Fprintf(table, "runs\t%s\n", o.Words())

@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -96,13 +95,11 @@ func (f *scheduledFirm) plant(name, lines string, o schedule.Options, approval b
 	hash, err := schedule.NewRecords(f.Ledger).AddCompanyList(f.Context(),
 		schedule.ListFile{File: "roster.csv", Content: []byte(rosterHead + lines)})
 	f.must(err)
-	options, err := json.Marshal(o)
-	f.must(err)
 	s := schedule.Schedule{
 		Name:        name,
 		CompanyList: hash,
 		File:        "roster.csv",
-		Options:     options,
+		Options:     o,
 		Timing:      o.Words(),
 		Since:       f.now(),
 		Approval:    approval,
@@ -145,12 +142,10 @@ func (f *scheduledFirm) notifications() []outbox.Notification {
 
 func (f *scheduledFirm) planOf(g schedule.Run) *schedule.Plan {
 	f.Helper()
-	p, err := schedule.DecodePlan(g)
-	f.must(err)
-	if p == nil {
+	if g.Plan == nil {
 		f.Fatalf("the run %s has no plan: %s", g.ID, g.Note)
 	}
-	return p
+	return g.Plan
 }
 
 // due are the companies of a batch in the order of their turn.

@@ -2,10 +2,10 @@ package ledger_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,20 +43,20 @@ func testSchedules(s *suite) {
 	s.wantErr(second(schedule.NewRecords(l).FindCompanyList(ctx, "none")), ledger.ErrNotFound)
 	for _, want := range []bool{true, false} {
 		if added, err := schedule.NewRecords(l).Add(ctx,
-			schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
+			schedule.Schedule{Name: "de", CompanyList: hash}); err != nil ||
 			added != want {
 			s.Errorf("added %v, %v; want %v", added, err, want)
 		}
 	}
 	all, err := schedule.NewRecords(l).List(ctx)
-	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
+	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || !reflect.DeepEqual(all[0].Options, schedule.Options{}) ||
 		all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 		s.Errorf("%+v", all)
 	}
 	change := all[0]
-	change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
+	change.Options, change.Timing, change.Approval = schedule.Options{State: "DE"}, "0 6 1 3 *", true
 	s.must(schedule.NewRecords(l).Change(ctx, change))
-	if all, err = schedule.NewRecords(l).List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
+	if all, err = schedule.NewRecords(l).List(ctx); err != nil || all[0].Options.State != "DE" ||
 		all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
 		all[0].Version != 2 {
 		s.Errorf("%+v, %v", all, err)
@@ -81,7 +81,7 @@ func testSchedules(s *suite) {
 	s.must(schedule.NewRecords(l).Remove(ctx, "de"))
 	s.wantErr(schedule.NewRecords(l).Remove(ctx, "de"), ledger.ErrNotFound)
 	if added, err := schedule.NewRecords(l).Add(ctx,
-		schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+		schedule.Schedule{Name: "de", CompanyList: hash}); err != nil || !added {
 		s.Errorf("added anew: %v, %v", added, err)
 	}
 }
@@ -123,7 +123,7 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 			AddCompanyList(ctx, schedule.ListFile{File: "roster.csv", Content: []byte("x")})
 		s.must(err)
 		_, err = schedule.NewRecords(l).
-			Add(ctx, schedule.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
+			Add(ctx, schedule.Schedule{Name: "de", CompanyList: hash})
 		s.must(err)
 		seen := func() schedule.Schedule {
 			all, err := schedule.NewRecords(l).List(ctx)
@@ -212,14 +212,14 @@ func testARunIsClaimedOnce(s *suite) {
 	if claimed, err := schedule.NewRecords(heir).ClaimRun(ctx, f); !claimed || err != nil {
 		s.Fatal(claimed, err)
 	}
-	f.State, f.Batch, f.Plan, f.Note = schedule.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
+	f.State, f.Batch, f.Plan, f.Note = schedule.RunDone, "b1", &schedule.Plan{Filings: 3}, "done"
 	s.must(schedule.NewRecords(heir).EndRun(ctx, f))
 	if claimed, err := schedule.NewRecords(s.open()).ClaimRun(ctx, f); claimed || err != nil {
 		s.Error(claimed, err)
 	}
 	list, err := schedule.NewRecords(heir).ListRuns(ctx, "de")
 	if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
-		list[0].State != schedule.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+		list[0].State != schedule.RunDone || list[0].Plan.Filings != 3 || !list[0].Due.Equal(f.Due) {
 		s.Errorf("%+v", list)
 	}
 }

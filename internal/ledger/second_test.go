@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -180,7 +179,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		add := func(season, hash, name string) {
 			s.Helper()
 			added, err := schedule.NewRecords(l).Add(s.by(name),
-				schedule.Schedule{Name: season, CompanyList: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
+				schedule.Schedule{Name: season, CompanyList: hash, CreatedBy: name})
 			if s.must(err); !added {
 				s.Errorf("%s is there", season)
 			}
@@ -201,7 +200,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		add("changed", hers, "ana")
 		for i, hash := range []string{his, hers} {
 			s.must(schedule.NewRecords(l).Change(s.by("bob"),
-				schedule.Schedule{Name: "changed", CompanyList: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
+				schedule.Schedule{Name: "changed", CompanyList: hash, Version: i + 1}))
 		}
 		fires("changed", hers)
 		add("removed", hers, "ana")

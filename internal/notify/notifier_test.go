@@ -456,7 +456,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 		rows := s.add("b", 2)
 		s.answer(filing.NoAnswer, rows[0])
 		s.answer(filing.NoFunds, rows[1])
-		kinds, err := ParseKinds("Uncertain, season")
+		kinds, err := ParseKinds("Uncertain, schedule")
 		s.must(err)
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}, On: kinds})
 		s.must(n.check(context.Background(), true))

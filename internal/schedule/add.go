@@ -3,7 +3,6 @@ package schedule
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -91,14 +90,10 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 			"a schedule ahead of the due dates goes by the due dates of annual reports, and the company list is "+
 				"of %s: let it run at a time", done.CompanyList.Product.Title())
 	}
-	body, err := json.Marshal(e.Options)
-	if err != nil {
-		return done, fmt.Errorf("store the options: %w", err)
-	}
 	s := Schedule{
 		Name:      e.Name,
 		File:      filepath.Base(e.File),
-		Options:   body,
+		Options:   e.Options,
 		Timing:    cmp.Or(e.Options.At, e.Options.Due),
 		Approval:  e.Approval,
 		Since:     time.Now(),
@@ -122,7 +117,7 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		return done, err
 	}
 	was := done.Schedule
-	if done.Same = was.CompanyList == s.CompanyList && string(was.Options) == string(s.Options) &&
+	if done.Same = was.CompanyList == s.CompanyList && was.Options.text() == s.Options.text() &&
 		was.Approval == s.Approval; !done.Same {
 		return done, refused("schedule %s: %w", e.Name, ErrNameTaken)
 	}
@@ -147,14 +142,11 @@ func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s Schedule) (
 func Update(ctx context.Context, l *ledger.Ledger, s Schedule, file string, content []byte,
 	by string) (Saved, error) {
 	done := Saved{Schedule: s}
-	o, err := DecodeOptions(s)
-	if err != nil {
+	var err error
+	if done.CompanyList, err = readToFile(ctx, l, file, content, s.Options); err != nil {
 		return done, err
 	}
-	if done.CompanyList, err = readToFile(ctx, l, file, content, o); err != nil {
-		return done, err
-	}
-	old, err := loadCompanyList(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
+	old, err := loadCompanyList(ctx, l, s.CompanyList, s.Options, season.DateOf(time.Now()))
 	if err != nil {
 		return done, err
 	}

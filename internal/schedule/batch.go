@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +32,8 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule Schedule, run *Run) 
 	switch {
 	case run.Batch == "":
 		run.Note = "nothing is due that an earlier run has not filed"
-		return storePlan(run, plan)
+		run.Plan = plan
+		return nil
 	case !created:
 		run.Note = "its batch was there already"
 		return nil
@@ -49,10 +49,7 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule Schedule, run *Run) 
 			return err
 		}
 	}
-	if err := storePlan(run, plan); err != nil {
-		return err
-	}
-	run.Note = plan.Nothing()
+	run.Plan, run.Note = plan, plan.Nothing()
 	// Store the plan before the batch opens. Afterwards its rows change, and the plan can no longer
 	// be made.
 	if err := NewRecords(s.c.Ledger).EndRun(ctx, *run); err != nil {
@@ -184,27 +181,5 @@ func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan
 	if i < 0 {
 		return nil, nil
 	}
-	return DecodePlan(runs[i])
-}
-
-// storePlan stores a plan in its run.
-func storePlan(run *Run, plan *Plan) error {
-	body, err := json.Marshal(plan)
-	if err != nil {
-		return fmt.Errorf("store the plan of %s: %w", run.ID, err)
-	}
-	run.Plan = body
-	return nil
-}
-
-// DecodePlan decodes the plan that is stored with a run. It returns nil if the run has no plan.
-func DecodePlan(run Run) (*Plan, error) {
-	if len(run.Plan) == 0 {
-		return nil, nil
-	}
-	plan := new(Plan)
-	if err := json.Unmarshal(run.Plan, plan); err != nil {
-		return nil, fmt.Errorf("read the plan of %s: %w", run.ID, err)
-	}
-	return plan, nil
+	return runs[i].Plan, nil
 }

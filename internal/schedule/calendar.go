@@ -36,10 +36,6 @@ func (s *Scheduler) Calendar(ctx context.Context, schedules []Schedule,
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
 	for _, se := range schedules {
-		o, err := DecodeOptions(se)
-		if err != nil {
-			return c, err
-		}
 		list, err := s.LoadCompanyList(ctx, se)
 		if errors.Is(err, ErrCompanyList) {
 			c.Broken[se.Name] = err
@@ -50,7 +46,7 @@ func (s *Scheduler) Calendar(ctx context.Context, schedules []Schedule,
 		}
 		falls, others := list.Calendar(from, to)
 		for _, e := range falls {
-			year, files := list.report(e, o)
+			year, files := list.report(e, se.Options)
 			due.entry(e).addReport(se.Name, year, files)
 		}
 		for _, e := range others {

@@ -45,13 +45,11 @@ type Options struct {
 	Rules string `json:"rules,omitempty"`
 }
 
-// DecodeOptions decodes the options of a schedule.
-func DecodeOptions(s Schedule) (Options, error) {
-	var o Options
-	if err := json.Unmarshal(s.Options, &o); err != nil {
-		return o, fmt.Errorf("read the options of the schedule %s: %w", s.Name, err)
-	}
-	return o, nil
+// text returns the options as they are stored.
+func (o *Options) text() string {
+	// Options have no values that JSON does not have.
+	body, _ := json.Marshal(o)
+	return string(body)
 }
 
 // Check returns an error if no schedule can run with the options.

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -47,22 +46,15 @@ func (s *Scheduler) readList(ctx context.Context, hash string, o Options, on sea
 // loadList loads a version of a company list for pages and plans. The list is at most listTTL old.
 // It is shared and must not be changed.
 func (s *Scheduler) loadList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
-	options, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("read the company list %s: %w", hash, err)
-	}
-	return s.lists.Get(ctx, fmt.Sprintf("%s %s %s", hash, on, options),
+	return s.lists.Get(ctx, fmt.Sprintf("%s %s %s", hash, on, o.text()),
 		func(ctx context.Context) (*CompanyList, error) { return s.readList(ctx, hash, o, on) })
 }
 
 // newRunContext loads the inputs for the plan of a run.
 func (s *Scheduler) newRunContext(ctx context.Context, schedule Schedule, run Run,
 	read listReader) (*runContext, error) {
-	rc := &runContext{ledger: s.c.Ledger, read: read, schedule: schedule, run: run}
+	rc := &runContext{ledger: s.c.Ledger, read: read, schedule: schedule, run: run, options: schedule.Options}
 	var err error
-	if rc.options, err = DecodeOptions(schedule); err != nil {
-		return nil, err
-	}
 	if rc.zone, err = season.LoadZone(rc.options.Zone); err != nil {
 		return nil, err
 	}

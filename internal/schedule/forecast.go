@@ -113,7 +113,7 @@ func (s *Scheduler) loadPlannedRuns(ctx context.Context, today, to season.Date) 
 	}
 	key := fmt.Sprint(today, to)
 	for _, one := range schedules {
-		key += fmt.Sprintf(" %s %s %s %t", one.Name, one.CompanyList, one.Options, one.Paused)
+		key += fmt.Sprintf(" %s %s %s %t", one.Name, one.CompanyList, one.Options.text(), one.Paused)
 	}
 	for _, run := range runs {
 		key += fmt.Sprintf(" %s %s", run.ID, run.State)
@@ -159,10 +159,7 @@ func (s *Scheduler) planRunsOf(ctx context.Context, one Schedule, to season.Date
 	if !ok || first.Date.After(to) {
 		return nil, nil
 	}
-	o, err := DecodeOptions(one)
-	if err != nil {
-		return nil, err
-	}
+	o := one.Options
 	last := first
 	for next, ok := first, o.Due != ""; ok && !next.Date.After(to); next, ok = times.Next(next.At) {
 		last = next

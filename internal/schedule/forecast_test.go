@@ -124,10 +124,8 @@ func TestForecastIsWhatTheRunsDo(t *testing.T) {
 		made, err := schedule.NewRecords(f.Ledger).ListRuns(t.Context(), name)
 		f.must(err)
 		for _, run := range made {
-			plan, err := schedule.DecodePlan(run)
-			f.must(err)
-			if plan.Filings > 0 {
-				got[run.ID] = total{plan.Filings, plan.Cost}
+			if run.Plan.Filings > 0 {
+				got[run.ID] = total{run.Plan.Filings, run.Plan.Cost}
 			}
 		}
 	}

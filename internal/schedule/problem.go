@@ -63,7 +63,7 @@ func (s *Scheduler) Problem(ctx context.Context, schedule Schedule) (*Problem, e
 	if schedule.Paused {
 		return nil, nil
 	}
-	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Version,
+	key := fmt.Sprint(schedule.Name, schedule.CompanyList, schedule.Options.text(), schedule.Version,
 		schedule.Since.UnixMilli(), season.DateOf(s.c.Now()))
 	return s.problems.Get(ctx, key, func(ctx context.Context) (*Problem, error) {
 		return s.loadProblem(ctx, schedule)
@@ -102,9 +102,8 @@ func (s *Scheduler) loadProblem(ctx context.Context, schedule Schedule) (*Proble
 // findNeverDue returns the problem of a schedule that never runs. It returns nil if the schedule
 // runs at a time, because the time alone decides that.
 func (s *Scheduler) findNeverDue(ctx context.Context, schedule Schedule) (*Problem, error) {
-	o, err := DecodeOptions(schedule)
-	if err != nil || o.Due == "" {
-		return nil, err
+	if schedule.Options.Due == "" {
+		return nil, nil
 	}
 	list, err := s.LoadCompanyList(ctx, schedule)
 	if err != nil {

@@ -46,8 +46,8 @@ type Schedule struct {
 	CompanyList string
 	// File is the name of the company list.
 	File string
-	// Options determine how the company list is read, in the form of the caller.
-	Options json.RawMessage
+	// Options determine how the company list is read, and when it is filed.
+	Options Options
 	// Timing is the timing as it was typed.
 	Timing string
 	// Approval reports whether each run waits for approval.
@@ -90,8 +90,8 @@ type Run struct {
 	EndedAt time.Time
 	State   RunState
 	Batch   string
-	// Plan is the plan of the run for display.
-	Plan json.RawMessage
+	// Plan is the plan of the run for display. It is nil before the batch is made.
+	Plan *Plan
 	Note string
 }
 
@@ -149,7 +149,7 @@ func (l *Records) Add(ctx context.Context, s Schedule) (added bool, err error) {
 			`INSERT INTO schedules (name, company_list, list_changed_at, options, schedule, approval, paused, since,
 					created_by, created_at)
 				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`, s.Name, s.CompanyList,
-			string(s.Options), s.Timing, store.BoolInt(s.Approval), store.BoolInt(s.Paused), store.ToMillis(since),
+			s.Options.text(), s.Timing, store.BoolInt(s.Approval), store.BoolInt(s.Paused), store.ToMillis(since),
 			s.CreatedBy, store.ToMillis(l.db.Now())))
 		if added = n == 1; err != nil || !added {
 			return err
@@ -196,7 +196,7 @@ func (l *Records) Change(ctx context.Context, s Schedule) error {
 		err := store.Changed(ledger.ErrStale)(tx.ExecContext(ctx, `UPDATE schedules
 				SET list_changed_at = CASE WHEN company_list = $3 THEN list_changed_at ELSE $8 END,
 					company_list = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
-				WHERE name = $1 AND version = $2`, s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing,
+				WHERE name = $1 AND version = $2`, s.Name, s.Version, s.CompanyList, s.Options.text(), s.Timing,
 			store.BoolInt(s.Approval), store.ToMillis(s.Since), store.ToMillis(l.db.Now())))
 		if err != nil {
 			return err
@@ -272,18 +272,26 @@ func (l *Records) ClaimRun(ctx context.Context, f Run) (claimed bool, err error)
 
 // EndRun records the result of a run of this process.
 func (l *Records) EndRun(ctx context.Context, f Run) error {
+	plan := ""
+	if f.Plan != nil {
+		body, err := json.Marshal(f.Plan)
+		if err != nil {
+			return fmt.Errorf("store the plan of %s: %w", f.ID, err)
+		}
+		plan = string(body)
+	}
 	_, err := l.db.Exec(
 		ctx, `UPDATE schedule_runs
 			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, company_list = $8
 			WHERE id = $1 AND owner = $7`,
-		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, store.ToMillis(l.db.Now()), l.fleet.ID(), f.CompanyList)
+		f.ID, string(f.State), f.Batch, plan, f.Note, store.ToMillis(l.db.Now()), l.fleet.ID(), f.CompanyList)
 	return store.Wrap("end the run "+f.ID, err)
 }
 
-// ListRuns lists the runs of a schedule, or of all schedules if season is empty, the newest first.
-func (l *Records) ListRuns(ctx context.Context, season string) ([]Run, error) {
+// ListRuns lists the runs of a schedule, or of all schedules if schedule is empty, the newest first.
+func (l *Records) ListRuns(ctx context.Context, schedule string) ([]Run, error) {
 	return l.selectRuns(ctx,
-		`, plan, note FROM schedule_runs WHERE $1 = '' OR schedule = $1 ORDER BY due DESC, id`, season)
+		`, plan, note FROM schedule_runs WHERE $1 = '' OR schedule = $1 ORDER BY due DESC, id`, schedule)
 }
 
 // ListRunsInBrief lists all runs without their plans and notes, for callers that check every few

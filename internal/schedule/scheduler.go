@@ -213,7 +213,7 @@ func lastScheduled(schedule Schedule, runs []Run) time.Time {
 // loadTimes returns the run times of a schedule. It uses the cache if the company list and options
 // are unchanged.
 func (s *Scheduler) loadTimes(ctx context.Context, schedule Schedule) (*season.Schedule, error) {
-	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Since.UnixMilli(),
+	key := fmt.Sprint(schedule.Name, schedule.CompanyList, schedule.Options.text(), schedule.Since.UnixMilli(),
 		schedule.Changed.UnixMilli())
 	return s.times.Get(ctx, key, func(ctx context.Context) (*season.Schedule, error) {
 		return loadTimes(ctx, s.c.Ledger, schedule)
@@ -223,10 +223,7 @@ func (s *Scheduler) loadTimes(ctx context.Context, schedule Schedule) (*season.S
 // loadTimes loads the run times of a schedule. For a schedule ahead of the due dates it reads the
 // company list, and may return ErrCompanyList.
 func loadTimes(ctx context.Context, l *ledger.Ledger, schedule Schedule) (*season.Schedule, error) {
-	o, err := DecodeOptions(schedule)
-	if err != nil {
-		return nil, err
-	}
+	o := schedule.Options
 	if o.At != "" {
 		return o.Schedule(season.CompanyList{})
 	}
@@ -256,11 +253,7 @@ func (s *Scheduler) Next(ctx context.Context, schedule Schedule) (Run, bool, err
 // ManualRun returns the run that a person would start today. The same company list on the same day
 // gives the same run.
 func (s *Scheduler) ManualRun(schedule Schedule) (Run, error) {
-	o, err := DecodeOptions(schedule)
-	if err != nil {
-		return Run{}, err
-	}
-	zone, err := season.LoadZone(o.Zone)
+	zone, err := season.LoadZone(schedule.Options.Zone)
 	if err != nil {
 		return Run{}, err
 	}

@@ -37,12 +37,8 @@ func (s *Scheduler) Summary(ctx context.Context, se Schedule) (Summary, error) {
 		CompanyList: se.CompanyList,
 		Approval:    se.Approval,
 		Paused:      se.Paused,
+		Schedule:    se.Options.Words(),
 	}
-	o, err := DecodeOptions(se)
-	if err != nil {
-		return line, err
-	}
-	line.Schedule = o.Words()
 	next, err := s.Upcoming(ctx, se, 1)
 	switch {
 	// The run reports the same error.
@@ -108,11 +104,7 @@ func (s *Scheduler) LoadCompanyList(ctx context.Context, se Schedule) (*CompanyL
 // Version returns a version of a schedule's company list, at most listTTL old. It returns
 // ErrCompanyList and ledger.ErrNotFound.
 func (s *Scheduler) Version(ctx context.Context, se Schedule, hash string) (*CompanyList, error) {
-	o, err := DecodeOptions(se)
-	if err != nil {
-		return nil, err
-	}
-	return s.loadList(ctx, hash, o, o.readingDay(s.c.Now()))
+	return s.loadList(ctx, hash, se.Options, se.Options.readingDay(s.c.Now()))
 }
 
 // RunText describes a run in one line.

@@ -66,7 +66,6 @@ type listedRun struct {
 	Class string
 	// Stack is the bar chart of its batch.
 	Stack stack
-	Plan  *schedule.Plan
 }
 
 func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
@@ -102,13 +101,11 @@ const schedulesOnPage = 25
 
 func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se schedule.Schedule) (listed listedSchedule,
 	err error) {
-	var o schedule.Options
 	var runs []schedule.Run
 	err = errors.Join(
 		load(&listed.Summary)(h.Scheduler.Summary(ctx, se)),
-		load(&o)(schedule.DecodeOptions(se)),
 		load(&runs)(schedule.NewRecords(h.Ledger).ListRuns(ctx, se.Name)))
-	listed.Words = o.Words()
+	listed.Words = se.Options.Words()
 	switch {
 	case listed.Summary.Last == "":
 		listed.Broken = listed.State
@@ -121,7 +118,7 @@ func (h *scheduleHandler) loadListedSchedule(ctx context.Context, se schedule.Sc
 // loadListedRun loads the state of a run's batch.
 func (h *scheduleHandler) loadListedRun(ctx context.Context, f schedule.Run) (*listedRun, error) {
 	listed := &listedRun{Run: f, ByHand: f.IsManual()}
-	err := errors.Join(load(&listed.Day)(f.Date()), load(&listed.Plan)(schedule.DecodePlan(f)))
+	err := load(&listed.Day)(f.Date())
 	switch {
 	case err != nil:
 	case f.State == schedule.RunFailed:
@@ -200,10 +197,9 @@ const runsOnPage = 10
 // or is nil.
 func (h *scheduleHandler) showSchedule(v *request, se schedule.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
-	p := &schedulePage{Schedule: se, Refused: refused}
+	p := &schedulePage{Schedule: se, Options: se.Options, Refused: refused}
 	var runs []schedule.Run
 	err := errors.Join(
-		load(&p.Options)(schedule.DecodeOptions(se)),
 		h.loadNext(ctx, p, v.r.URL.Query().Has("plan")),
 		load(&runs)(schedule.NewRecords(h.Ledger).ListRuns(ctx, se.Name)))
 	if err != nil {
