@@ -91,5 +91,7 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }

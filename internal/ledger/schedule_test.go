@@ -49,7 +49,8 @@ func testSchedules(s *suite) {
 		}
 	}
 	all, err := schedule.NewRecords(l).List(ctx)
-	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || !reflect.DeepEqual(all[0].Options, schedule.Options{}) ||
+	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" ||
+		!reflect.DeepEqual(all[0].Options, schedule.Options{}) ||
 		all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 		s.Errorf("%+v", all)
 	}
