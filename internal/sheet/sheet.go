@@ -93,6 +93,8 @@ type Row struct {
 // block is a run of rows that are read at once.
 type block struct {
 	rows []Row
+	// size is the number of cells of the block before.
+	size int
 	// cells are the cells of all rows, concatenated.
 	cells []Cell
 	// ends are the end indexes of the rows in cells.
@@ -182,6 +184,8 @@ type File struct {
 	body   body
 
 	notes []string
+	// spare is the memory of the last block that was read.
+	spare block
 	// names are the sheet names in the file, by the names that Rename gave them.
 	names map[string]string
 }
@@ -358,9 +362,13 @@ func (f *File) EachRow(sheet string, do func(*Row) error) error {
 // eachRow calls do with each row of a source, and closes the source.
 func (f *File) eachRow(src source, sheet string, do func(*Row) error) error {
 	defer src.close()
-	for b := (block{}); ; {
+	b := f.spare
+	f.spare = block{}
+	defer func() { f.spare = block{size: b.size, ends: b.ends, scratch: b.scratch, patches: b.patches} }()
+	for {
 		b = block{
-			cells:   make([]Cell, 0, len(b.cells)),
+			size:    b.size,
+			cells:   make([]Cell, 0, b.size),
 			ends:    b.ends[:0],
 			scratch: b.scratch[:0],
 			patches: b.patches[:0],
@@ -371,6 +379,7 @@ func (f *File) eachRow(src source, sheet string, do func(*Row) error) error {
 			return locate(err, FormatError{File: f.name, Sheet: sheet})
 		}
 		b.seal()
+		b.size = len(b.cells)
 		for i := range b.rows {
 			if err := do(&b.rows[i]); err == ErrSkipRest {
 				return nil
