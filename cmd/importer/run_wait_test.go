@@ -41,8 +41,9 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 		gaveUp bool
 		says   int
 	}{
-		"nothing":        {opts: runOptions{giveUpAfter: time.Minute}},
-		"a restart":      {runOptions{giveUpAfter: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
+		"nothing": {opts: runOptions{giveUpAfter: time.Minute}},
+		"a restart": {runOptions{giveUpAfter: time.Minute}, []error{restarts, restarts}, 10 * time.Second,
+			false, 1},
 		"with --wait":    {runOptions{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
 		"for too long":   {runOptions{giveUpAfter: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
 		"something else": {runOptions{giveUpAfter: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
