@@ -19,7 +19,7 @@ import (
 
 // eligible selects the ready rows that only funds could block.
 const eligible = `FROM rows r JOIN batches b ON b.id = r.batch
-	WHERE r.result = 'ready' AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
+	WHERE r.result = 'ready' AND ` + sending
 
 // need is the amount that a row would take from the available funds.
 const need = `CASE WHEN r.cost > r.reserved THEN r.cost - r.reserved ELSE 0 END`

@@ -341,7 +341,7 @@ func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
 		s.await(l)
 		s.halted(l)
 		s.must(l.Restores().EndUnsent(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 		s.must(l.Fleet().ProbeNow(ctx))
 		row := s.rows(l, "whole")[0]
 		late := s.notPlaced(l, row)

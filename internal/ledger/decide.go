@@ -709,7 +709,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Lost: true}, nil
 	case !g.leased:
 		return Begun{}, fmt.Errorf("the lease of this process has run out")
-	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.paused || s.canceled:
+	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.onHold || s.canceled:
 		return Begun{Lost: true}, nil
 	}
 	for _, c := range in.Claims {

@@ -102,9 +102,11 @@ type rowState struct {
 	since int64
 
 	// root is the first batch in the chain of corrections.
-	batch, root      string
-	number           int
-	paused, canceled bool
+	batch, root string
+	number      int
+	// onHold reports whether the rows of the batch are not sent now: see sending.
+	onHold   bool
+	canceled bool
 	// withdrawn reports whether the row was canceled because it was corrected after it was sent.
 	withdrawn bool
 	// checkedAt is when the row was last checked after the ledger went back in time.
@@ -398,9 +400,9 @@ var (
 var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.Names("r.") + `,
-			r.approved, r.approved_certainty, r.batch, b.root, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
-			OR b.approval = 'wanted' THEN 1 ELSE 0 END, CASE WHEN b.canceled = 1 OR r.withdrawn = 1 THEN 1 ELSE 0 END,
-			r.withdrawn
+			r.approved, r.approved_certainty, r.batch, b.root, r.number,
+			CASE WHEN ` + sending + ` THEN 0 ELSE 1 END,
+			CASE WHEN b.canceled = 1 OR r.withdrawn = 1 THEN 1 ELSE 0 END, r.withdrawn
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.Assignments() + `,
 			company_key = CASE WHEN v.company = '' THEN company_key ELSE v.company END
@@ -437,7 +439,7 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
 	g.scratch = s.appendFields(g.scratch[:0])
 	if err := scan(g.scratch.Targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.root, &s.number,
-		&s.paused, &s.canceled, &s.withdrawn)...); err != nil {
+		&s.onHold, &s.canceled, &s.withdrawn)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s

@@ -11,7 +11,7 @@ import (
 func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error) {
 	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*) > 0 FROM batches b
-			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
+			WHERE `+sending+`
 			AND ($1 = '' OR b.id = $1)
 			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.blocked_on = ''
 				LIMIT 1) IS NOT NULL`, only).Scan(&has)

@@ -38,7 +38,7 @@ const (
 	// Every process runs this query every few seconds, so each part uses an index. A part that
 	// rarely finds a row uses the order of its index, and a batch is looked up as a range.
 	// Otherwise PostgreSQL would read all rows.
-	selectReportable = `SELECT c.mode, c.paused AS halt, c.paused_note AS halt_note, c.paused_at AS halt_since,
+	selectReportable = `SELECT c.mode, c.halt, c.halt_note, c.halted_at AS halt_since,
 			EXISTS (
 				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
 					ORDER BY blocked_on LIMIT 1) AS w) AS short,

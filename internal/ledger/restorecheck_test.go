@@ -47,7 +47,7 @@ func (s *suite) unchecked(l *ledger.Ledger, want int) []ledger.Row {
 func (s *suite) endCheck(l *ledger.Ledger) {
 	s.Helper()
 	s.must(l.Restores().End(s.Context()))
-	s.exec(`UPDATE control SET settling_until = 0`)
+	s.exec(`UPDATE control SET restart_wait_until = 0`)
 }
 
 // During the check nothing is sent and no unchecked row is canceled. The check covers lost

@@ -105,7 +105,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 			s.Errorf("%+v", begun)
 		}
 		s.must(one.Restores().EndUnsent(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 		s.send(two, rows[5])
 		s.answer(two, rows[5], filing.Accepted)
 		if n := s.sweep(late); n != 0 {
@@ -185,7 +185,7 @@ func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
 		s.await(two)
 		s.halted(two)
 		s.must(two.Restores().EndUnsent(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 		bought := outcome(row, s.send(two, row), filing.Accepted)
 		bought.Items[0].OrderID = "order_of_two"
 		s.must(two.RecordOutcome(ctx, bought))
@@ -395,7 +395,7 @@ func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
 		}))
 		s.want(one, rows[0], filing.Uncertain, cost)
 		s.must(one.Restores().EndUnsent(s.Context()))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 		if begun := s.begin(one, intent(rows[1])); len(begun.Taken) != 1 {
 			s.Errorf("another row may buy it: %+v", begun)
 		}
@@ -501,7 +501,7 @@ func (s *suite) await(l *ledger.Ledger) {
 	for tries := 0; ; tries++ {
 		if err := l.Fleet().ProbeNow(s.Context()); err == nil || tries > 20 {
 			s.must(err)
-			s.exec(`UPDATE control SET settling_until = 0`)
+			s.exec(`UPDATE control SET restart_wait_until = 0`)
 			return
 		}
 	}
@@ -592,7 +592,7 @@ func TestIDOfALostRow(t *testing.T) {
 		s.await(one)
 		s.halted(one)
 		s.must(one.Restores().EndUnsent(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 
 		found := s.add(one, "new", reports("c", 3)...)
 		if found[0].ID != lost[0].ID {

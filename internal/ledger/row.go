@@ -267,9 +267,13 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 	return rows, nil
 }
 
+// sending is the condition under which rows of a batch are sent: a person submitted it, and nobody
+// paused or canceled it, and it does not wait for an approval. Begin checks it again within the
+// commit of the intent.
+const sending = `b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
+
 // sendable is the condition under which Begin accepts a row, apart from a halt of the whole fleet.
-const sendable = `r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0
-	AND b.canceled = 0 AND b.approval <> 'wanted'`
+const sendable = `r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1 AND ` + sending
 
 // ReadyRows reads the given rows and leaves out rows that may not be sent now.
 func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
@@ -291,7 +295,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	// With EXISTS, PostgreSQL would read all ready rows.
 	batches, err := store.List[string](ctx, l.Prepared(), "list batches with work",
 		`SELECT b.id FROM batches b
-			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
+			WHERE `+sending+`
 			AND ($1 = '' OR b.id = $1)
 			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.blocked_on = ''
 				LIMIT 1) IS NOT NULL

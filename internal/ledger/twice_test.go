@@ -182,7 +182,7 @@ func TestTwoRepetitionsOfOneKey(t *testing.T) {
 		s.await(one)
 		s.await(two)
 		s.must(one.Restores().EndUnsent(s.Context()))
-		s.exec(`UPDATE control SET settling_until = 0`)
+		s.exec(`UPDATE control SET restart_wait_until = 0`)
 		if begun := s.begin(two, intent(s.want(one, b, filing.Ready, cost))); len(begun.Taken) != 1 {
 			s.Errorf("%+v", begun)
 		}

@@ -242,9 +242,9 @@ CREATE TABLE control (
     adjustments    BIGINT NOT NULL DEFAULT 0,
     posted         BIGINT NOT NULL DEFAULT 0,
     reserved       BIGINT NOT NULL DEFAULT 0,
-    paused         TEXT NOT NULL DEFAULT '',
-    paused_note    TEXT NOT NULL DEFAULT '',
-    paused_at      BIGINT NOT NULL DEFAULT 0,
+    halt           TEXT NOT NULL DEFAULT '',
+    halt_note      TEXT NOT NULL DEFAULT '',
+    halted_at      BIGINT NOT NULL DEFAULT 0,
     probe_at       BIGINT NOT NULL DEFAULT 0,
     probe_row      BIGINT NOT NULL DEFAULT 0,
     probe_wait     BIGINT NOT NULL DEFAULT 0,
@@ -252,15 +252,15 @@ CREATE TABLE control (
     hold_wait      BIGINT NOT NULL DEFAULT 0,
     -- Commits are numbered within a lineage, so that a process notices a ledger that went
     -- back in time. While restored_at is set, nothing is sent. Nothing is sent before
-    -- settling_until after the database server was restarted (server_started). Orders since
-    -- restored_from may be missing.
+    -- restart_wait_until after the database server was restarted (server_started). Orders
+    -- since restored_from may be missing.
     commits        BIGINT NOT NULL DEFAULT 0,
     lineage        TEXT NOT NULL DEFAULT '',
     restored_at    BIGINT NOT NULL DEFAULT 0,
     restored_note  TEXT NOT NULL DEFAULT '',
     restored_from  BIGINT NOT NULL DEFAULT 0,
     server_started TEXT NOT NULL DEFAULT '',
-    settling_until BIGINT NOT NULL DEFAULT 0,
+    restart_wait_until BIGINT NOT NULL DEFAULT 0,
     -- The highest migration and the program that ran it: a program that does not know it
     -- sends nothing more.
     schema_version BIGINT NOT NULL DEFAULT 0,
