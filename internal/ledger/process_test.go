@@ -15,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
 // TestMain lets the test binary be a process that dies.
@@ -174,6 +175,25 @@ func TestLeaseIsRenewed(t *testing.T) {
 			}
 		}
 		s.must(l.Close())
+	})
+}
+
+// A lease counts from its commit: a renewal that the database did not commit gives no time to send.
+func TestMaySend_RenewalThatIsNotCommitted(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
+		renew := func() error { return l.Fleet().Announce(ctx, "worker", true) }
+		s.exec(`DELETE FROM processes`)
+		s.exec(`CREATE TABLE absent (id INTEGER PRIMARY KEY)`)
+		s.exec(`ALTER TABLE processes ADD COLUMN absent INTEGER DEFAULT 1
+			REFERENCES absent (id) DEFERRABLE INITIALLY DEFERRED`)
+		s.pass(16 * time.Hour) // a third of the lease is left
+		if err := renew(); !errors.Is(err, store.ErrCommit) || l.Fleet().MaySend() {
+			s.Errorf("%v, and may send: %t", err, l.Fleet().MaySend())
+		}
+		s.exec(`INSERT INTO absent (id) VALUES (1)`)
+		if err := renew(); err != nil || !l.Fleet().MaySend() {
+			s.Errorf("%v, and may send: %t", err, l.Fleet().MaySend())
+		}
 	})
 }
 

@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/store"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // A ledger that a newer version has prepared is refused, and so is one with a
@@ -59,5 +62,34 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		s.wantErr(l.RecordDeposit(ctx, 100, ""), store.ErrNewer)
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
 		s.send(l, rows[1])
+	})
+}
+
+// Changes by people that are one statement refuse a newer schema, whoever owns the table.
+func TestExecChange_NewerSchema(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
+		accounts, endpoints, schedules := l.Accounts(), webhook.NewEndpoints(l.DB), schedule.NewRecords(l)
+		changes := map[string]func() error{
+			"set an endpoint":     func() error { return endpoints.Set(ctx, webhook.Endpoint{ID: "e"}, "secret") },
+			"delete an endpoint":  func() error { return endpoints.Delete(ctx, "e") },
+			"delete a mapping":    func() error { return intake.NewMappings(l.DB).Delete(ctx, "shape") },
+			"end a session":       func() error { return accounts.EndSession(ctx, "secret") },
+			"end a session by ID": func() error { return accounts.EndSessionOf(ctx, "ana", "id") },
+			"end other sessions":  func() error { _, err := accounts.EndOtherSessions(ctx, "ana", ""); return err },
+			"revoke a link":       func() error { return accounts.RevokeSignInLink(ctx, "id") },
+			"pause a schedule":    func() error { return schedules.SetPaused(ctx, "fall", true) },
+			"remove a schedule":   func() error { return schedules.Remove(ctx, "fall") },
+		}
+		try := func(newer bool) {
+			for name, change := range changes {
+				if err := change(); errors.Is(err, store.ErrNewer) != newer {
+					s.Errorf("%s: %v, and the schema is newer: %t", name, err, newer)
+				}
+			}
+		}
+		s.exec(`UPDATE control SET schema_version = schema_version + 1`)
+		try(true)
+		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
+		try(false)
 	})
 }
