@@ -260,14 +260,41 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 }
 
 // No row of a batch that is not submitted is sent, whatever task names it.
-func TestARowOfAPreparedBatchIsNotSent(t *testing.T) {
-	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
+// The rows of a batch that is not sent are not listed, not read and not begun.
+func TestBatchNotSent(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.imported(l, "a", "ana")
 		row := s.rows(l, "a")[0]
-		if begun := s.begin(l, intent(row)); !begun.Lost {
-			s.Errorf("%+v", begun)
+		listed := func() int {
+			ids, err := l.Sendable(ctx, "a", 1)
+			rows, errRows := l.ReadyRows(ctx, []int64{row.ID})
+			more, errMore := l.HasReady(ctx, "a")
+			s.must(errors.Join(err, errRows, errMore))
+			if more {
+				return len(ids) + len(rows) + 1
+			}
+			return len(ids) + len(rows)
 		}
-		s.must(l.OpenBatch(s.Context(), "a"))
+		notSent := func(why string) {
+			s.Helper()
+			if n := listed(); n != 0 {
+				s.Errorf("%s: listed in %d of 3 ways", why, n)
+			}
+			if begun := s.begin(l, intent(row)); !begun.Lost {
+				s.Errorf("%s: %+v", why, begun)
+			}
+		}
+		notSent("not open")
+		s.must(l.OpenBatch(ctx, "a"))
+		for _, change := range [][2]string{{"paused = 1", "paused = 0"}, {"canceled = 1", "canceled = 0"},
+			{"approval = 'wanted'", "approval = ''"}} {
+			s.exec(`UPDATE batches SET ` + change[0])
+			notSent(change[0])
+			s.exec(`UPDATE batches SET ` + change[1])
+		}
+		if n := listed(); n != 3 {
+			s.Errorf("open: listed in %d of 3 ways", n)
+		}
 		s.place(l, row)
 	})
 }
