@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
@@ -15,6 +17,22 @@ func load(t *testing.T, text string) (*pricing.Fees, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fees.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pricing.LoadFees(path)
+}
+
+// loadWorkbook loads a workbook whose amount is a number with a format.
+func loadWorkbook(t *testing.T) (*pricing.Fees, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fees.xlsx")
+	f := excelize.NewFile()
+	style, err := f.NewStyle(&excelize.Style{NumFmt: 7}) // dollars with cents
+	err = errors.Join(err,
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Product", "State", "Entity Type", "Amount"}),
+		f.SetSheetRow("Sheet1", "A2", &[]any{"annual-report", "TX", "LLC", 138.75}),
+		f.SetCellStyle("Sheet1", "D2", "D2", style), f.SaveAs(path), f.Close())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return pricing.LoadFees(path)
@@ -33,7 +51,8 @@ func TestLoadFees_Lookup(t *testing.T) {
 	specific, err := load(t, header+"annual-report,,,1\nannual-report,,CORP,2\nannual-report,TX,,3\n"+
 		"annual-report,TX,CORP,4\nannual-report,NV,LLC,5\n")
 	one, errOne := load(t, header+"annual-report,DE,LLC,300\n")
-	if err = errors.Join(err, errOne); err != nil {
+	workbook, errWorkbook := loadWorkbook(t)
+	if err = errors.Join(err, errOne, errWorkbook); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -51,6 +70,7 @@ func TestLoadFees_Lookup(t *testing.T) {
 		{specific, "TX", pricing.Facts{}, "about $4.00"},
 		{specific, "NV", pricing.Facts{}, "about $5.00"},
 		{specific, "FL", pricing.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
+		{workbook, "TX", pricing.Facts{EntityType: "LLC"}, "$138.75"},
 		{one, "DE", pricing.Facts{EntityType: "LLC"}, "$300.00"},
 		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
 		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},

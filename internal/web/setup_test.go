@@ -68,9 +68,8 @@ func TestSetup(t *testing.T) {
 
 // Where there is a service, home does not lead to the assistant.
 func TestSetupBesideAService(t *testing.T) {
-	s := newSite(t, func(c *Config) {
-		c.Setup = newSetup(new([]string))
-		c.Setup.Service = "https://api.example.com/v1"
-	})
-	s.lacks(s.as(account.Operator).page("/"), `"/setup`)
+	for _, setup := range []*Setup{nil, {Service: "https://api.example.com/v1"}} {
+		s := newSite(t, func(c *Config) { c.Setup = setup })
+		s.lacks(s.as(account.Operator).page("/"), `"/setup`)
+	}
 }

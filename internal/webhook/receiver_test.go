@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -282,6 +283,32 @@ func TestSecretsAreNotReadForEveryDelivery(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A running receiver accepts a new secret at once, and refuses a removed one soon.
+func TestSecretsTurnWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		rc, _ := newReceiver(m)
+		for i, step := range []struct {
+			secrets []string
+			after   time.Duration
+			signed  string
+			want    int
+		}{
+			{[]string{"whsec_old"}, 0, "whsec_old", 200},
+			{[]string{"whsec_new", "whsec_old"}, time.Millisecond, "whsec_new", 200},
+			{[]string{"whsec_new", "whsec_old"}, 0, "whsec_old", 200},
+			{[]string{"whsec_new"}, 3 * time.Second, "whsec_old", 401},
+		} {
+			m.set(func(m *memory) { m.secrets = step.secrets })
+			time.Sleep(step.after)
+			body := strings.Replace(event, "evt_1", fmt.Sprint("evt_", i), 1)
+			if got := answer(rc, delivery(body, sign(step.signed, body))).StatusCode; got != step.want {
+				t.Errorf("step %d: %d, want %d", i, got, step.want)
+			}
+		}
+	})
 }
 
 func TestStrangersDoNotFillTheLog(t *testing.T) {
