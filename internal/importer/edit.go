@@ -264,18 +264,24 @@ func (f *editedFile) eachRow(name string, do func(*sheet.Row) error) error {
 
 // The limits of the first rows of a sheet, which are read to understand it.
 const (
-	maxHeadRows  = 512
-	maxHeadWidth = 1 << 14
+	maxFirstRows  = 512
+	maxFirstCells = 1 << 14
+	// maxFirstText is in bytes.
+	maxFirstText = 1 << 20
 )
 
 // head reads the first rows of a sheet.
 func (f *editedFile) head(name string) (head []sheet.Row, err error) {
-	o, cells := f.overlay(name), 0
+	o, cells, text := f.overlay(name), 0, 0
 	err = f.EachRow(name, func(row *sheet.Row) error {
 		if o.apply(row) {
 			head = append(head, *row)
 		}
-		if cells += len(row.Cells); len(head) > headRows && (cells >= maxHeadWidth || len(head) >= maxHeadRows) {
+		cells += len(row.Cells)
+		for _, c := range row.Cells {
+			text += len(c.Text)
+		}
+		if len(head) > headRows && (len(head) >= maxFirstRows || cells >= maxFirstCells || text >= maxFirstText) {
 			return sheet.ErrSkipRest
 		}
 		return nil

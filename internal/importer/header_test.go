@@ -373,3 +373,15 @@ func TestHeaderDepth(t *testing.T) {
 		t.Error("found below the rows that are looked at")
 	}
 }
+
+// The rows that are read to understand a sheet are few if their texts are long.
+func TestHeadOfLongTexts(t *testing.T) {
+	const rows = 100
+	long := strings.Repeat("x", 100_000)
+	im := opened(t, saved(t, "in.csv", "Company ID,Filing State,Filing Year,Notes\n"+
+		strings.Repeat("comp_1,DE,2026,"+long+"\n", rows)), Options{})
+	head, err := im.file.head(im.sheet)
+	if err != nil || len(head) <= headRows || len(head) >= rows {
+		t.Errorf("%d rows, %v", len(head), err)
+	}
+}

@@ -373,7 +373,7 @@ func (f *File) eachRow(src source, sheet string, do func(*Row) error) error {
 			scratch: b.scratch[:0],
 			patches: b.patches[:0],
 		}
-		if err := src.fill(&b); errors.Is(err, io.EOF) {
+		if err := src.fill(&b); err == io.EOF {
 			return nil
 		} else if err != nil {
 			return locate(err, FormatError{File: f.name, Sheet: sheet})
