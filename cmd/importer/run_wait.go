@@ -14,7 +14,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// waiter is how long a run waits for the filing service, Redis, and the database.
+// waiter waits for the filing service, Redis, and the database, as long as the flags of a run allow.
 type waiter struct {
 	terminal *terminal
 	limit    time.Duration

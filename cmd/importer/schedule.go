@@ -178,7 +178,7 @@ A schedule whose next run has only rows with errors is refused, with the reason.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
 		Example: `  importer schedule add florida --companies list.xlsx --state FL --filing-year this --at 01-15
-  importer schedule add all --companies companies.xlsx --filing-year this --due "30 days before" --zone UTC`,
+  importer schedule add all --companies list.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := schedule.CheckName(args[0]); err != nil {

@@ -97,8 +97,8 @@ func (v *request) loadSession() error {
 }
 
 // authorize loads the session and rejects readers without a role for the route. It returns
-// errSignIn, errRole or errNotFresh. It runs again after the body was read, because a session may end while a
-// slow body arrives.
+// errSignIn, errRole or errNotFresh. It runs again after the body was read, because a session may
+// end while a slow body arrives.
 func (v *request) authorize() error {
 	switch err := v.loadSession(); {
 	case err != nil || v.asked.may == nil:
