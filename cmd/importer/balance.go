@@ -219,9 +219,9 @@ service, and needs a reason as its --note. An adjustment before the first deposi
 }
 
 func runDeposit(ctx context.Context, o depositOptions, t *terminal, l *ledger.Ledger, amount money.Cents) error {
-	enter, what := l.RecordDeposit, "deposit"
+	enter, what := l.Entries().RecordDeposit, "deposit"
 	if o.adjust {
-		enter, what = l.Adjust, "adjust"
+		enter, what = l.Entries().Adjust, "adjust"
 	}
 	err := enter(withAudit(ctx, what, "", strings.TrimSpace(amount.Dollars()+" "+o.note)), amount, o.note)
 	if errors.Is(err, ledger.ErrReason) {

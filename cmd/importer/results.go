@@ -181,7 +181,7 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 			// The file is not a results workbook.
 			return false, nil
 		}
-		return l.IsResults(ctx, hash)
+		return l.ResultFiles().IsRecorded(ctx, hash)
 	}
 }
 
@@ -212,5 +212,5 @@ func recordOurs(ctx context.Context, l *ledger.Ledger, path string) error {
 	if err != nil {
 		return err
 	}
-	return l.RecordResults(ctx, hash)
+	return l.ResultFiles().Record(ctx, hash)
 }

@@ -548,7 +548,7 @@ func (r *filingRun) related(ctx context.Context) ([]ledger.Batch, error) {
 	if r.opts.dryRun {
 		return all[:1], nil
 	}
-	others, err := r.ledger.Corrections(ctx, r.results)
+	others, err := r.ledger.Corrections().List(ctx, r.results)
 	for _, b := range others {
 		if b.ID != r.correction {
 			all = append(all, b)
@@ -583,7 +583,7 @@ func (r *filingRun) mayReplaceInput() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return r.ledger.IsResults(context.Background(), hash)
+	return r.ledger.ResultFiles().IsRecorded(context.Background(), hash)
 }
 
 // checkPlacedElsewhere refuses to send a file if the results beside it were written from another
@@ -609,7 +609,7 @@ func (r *filingRun) checkPlacedElsewhere(ctx context.Context) error {
 		if err != nil || len(orders) == 0 {
 			continue
 		}
-		known, err := r.ledger.KnownOrders(ctx, orders)
+		known, err := r.ledger.ResultFiles().KnownOrders(ctx, orders)
 		if err != nil {
 			return err
 		}

@@ -405,11 +405,11 @@ func printRuns(ctx context.Context, t *terminal, l *ledger.Ledger, name string) 
 			if err != nil {
 				return err
 			}
-			counts, err := l.Counts(ctx, f.Batch)
+			figures, err := l.Figures(ctx, f.Batch)
 			if err != nil {
 				return err
 			}
-			batch = fmt.Sprintf("  batch %s: %s", f.Batch, report.BatchState(b, counts))
+			batch = fmt.Sprintf("  batch %s: %s", f.Batch, report.BatchState(b, figures.Counts))
 		}
 		t.print("%s  due %s  %s%s", f.ID, localTime(f.Due), f.State, batch)
 		if f.Note != "" {

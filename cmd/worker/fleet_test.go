@@ -335,7 +335,7 @@ func (p *proof) finish() {
 		for _, batch := range []string{"season", "again"} {
 			left, err := p.ledger.Figures(p.Context(), batch)
 			p.must(err)
-			moving, err := p.ledger.WaitsForMoving(p.Context(), batch)
+			moving, err := p.ledger.Backlog().WaitsForPlacing(p.Context(), batch)
 			p.must(err)
 			if left.Left() != left.Behind+left.Increased || moving {
 				quiet = 0

@@ -106,7 +106,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
 	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client, w.registry)
-	w.registry.MustRegister(metrics.NewFleet(l, l.Fleet(), client, queue))
+	w.registry.MustRegister(metrics.NewFleet(l, l.Attention(), l.Fleet(), client, queue))
 
 	quoter, err := await(ctx, w, "the filing service's prices", isServiceDown,
 		func() (pricing.Quoter, error) { return w.env.PriceSource(l, client)(ctx) })

@@ -319,8 +319,8 @@ func TestARefusedKeyShowsAtTheStart(t *testing.T) {
 	halted(filing.NoHalt)
 	p.ready(200, `"status":"ok"`)
 	p.await("its row is placed", func() bool {
-		counts, err := l.Counts(t.Context(), "batch1")
-		return err == nil && counts[filing.Placed] == 1
+		figures, err := l.Figures(t.Context(), "batch1")
+		return err == nil && figures.Counts[filing.Placed] == 1
 	})
 	p.end()
 }
@@ -423,10 +423,11 @@ func (f *fleet) settled() int {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	counts, err := l.Counts(f.Context(), "batch1")
+	figures, err := l.Figures(f.Context(), "batch1")
 	if err != nil {
 		f.Fatal(err)
 	}
+	counts := figures.Counts
 	books := f.service.Books()
 	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) ||
 		counts[filing.Placing]+counts[filing.Uncertain] > 0 {

@@ -42,7 +42,7 @@ func TestWrite(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	must(t, l.RecordDeposit(t.Context(), 100, ""))
+	must(t, l.Entries().RecordDeposit(t.Context(), 100, ""))
 	db, err := sql.Open("sqlite", filepath.Join(l.Dir, "ledger.db"))
 	must(t, err)
 	defer db.Close()

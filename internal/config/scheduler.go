@@ -59,7 +59,7 @@ const DrainMargin = 10 * time.Second
 // ledger.ErrOrganization.
 func (e Environment) PriceSource(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
-		reportable, err := l.FindReportable(ctx)
+		reportable, err := l.Attention().FindReportable(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) 
 		}
 		rows = append(rows, ledger.Row{ID: row.ID, Company: row.Company, Request: row.Request})
 	}
-	names, err := l.CompanyNames(ctx, rows)
+	names, err := l.Companies().NamesOf(ctx, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func (r *recording) skipBought(ctx context.Context, rows []*Row) error {
 	if len(all) == 0 {
 		return nil
 	}
-	known, err := r.past.KnownOrders(ctx, orders)
+	known, err := r.past.ResultFiles().KnownOrders(ctx, orders)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (r *recording) saveOriginal(ctx context.Context) error {
 	}
 	if delimiter := im.file.Delimiter(); delimiter != 0 {
 		only := ledger.Original{Delimiter: string(delimiter)}
-		return r.past.SaveOriginal(ctx, r.batch.ID, only, strings.NewReader(""))
+		return r.past.Originals().Save(ctx, r.batch.ID, only, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
 	o.Added = len(im.file.chosen.added)
@@ -44,7 +44,7 @@ func (r *recording) saveOriginal(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("copy the spreadsheet: %w", err)
 	}
-	return r.past.SaveOriginal(ctx, r.batch.ID, o, bytes.NewReader(content))
+	return r.past.Originals().Save(ctx, r.batch.ID, o, bytes.NewReader(content))
 }
 
 // copyMasked copies the workbook without Social Security numbers.

@@ -25,10 +25,10 @@ type Recorder interface {
 // past is the part of a recorder that knows earlier batches and stores spreadsheets.
 // *ledger.Ledger implements it. The runs of a schedule do not need it.
 type past interface {
-	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
-	Counts(ctx context.Context, batch string) (ledger.Counts, error)
-	SaveOriginal(ctx context.Context, batch string, o ledger.Original, content io.Reader) error
+	Figures(ctx context.Context, batch string) (ledger.Figures, error)
+	Originals() ledger.Originals
+	ResultFiles() ledger.ResultFiles
 }
 
 // recording stores the rows of an Import as a batch.
@@ -93,8 +93,8 @@ func (r *recording) findOriginal(ctx context.Context) error {
 		return nil
 	}
 	if !b.Open && !b.Prepared {
-		counts, err := r.past.Counts(ctx, b.ID)
-		if err != nil || own.origin.Rows == 0 || counts.Total() != own.origin.Rows {
+		figures, err := r.past.Figures(ctx, b.ID)
+		if err != nil || own.origin.Rows == 0 || figures.Counts.Total() != own.origin.Rows {
 			// The batch was not recorded completely.
 			return err
 		}

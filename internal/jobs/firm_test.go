@@ -415,9 +415,9 @@ func (f *firm) rows(batch string) []ledger.Row {
 
 func (f *firm) counts(batch string) ledger.Counts {
 	f.Helper()
-	counts, err := f.Counts(f.Context(), batch)
+	figures, err := f.Figures(f.Context(), batch)
 	f.must(err)
-	return counts
+	return figures.Counts
 }
 
 // behind counts the rows of a batch that wait for another row.
@@ -430,7 +430,7 @@ func (f *firm) behind(batch string) int {
 
 func (f *firm) uncertain(batch string) []ledger.Row {
 	f.Helper()
-	rows, err := f.UncertainRows(f.Context(), batch)
+	rows, err := f.Resolutions().UncertainRows(f.Context(), batch)
 	f.must(err)
 	return rows
 }

@@ -60,13 +60,13 @@ func TestRun_FundsForHalf(t *testing.T) {
 // Where deposits are declared, the book itself keeps rows from asking.
 func TestRun_RecordedBalance(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-	f.must(f.RecordDeposit(t.Context(), 10*each+1, "opening"))
+	f.must(f.Entries().RecordDeposit(t.Context(), 10*each+1, "opening"))
 	f.add("a", requests(30, report)...)
 	if end := f.stops(jobs.OutOfFunds, "a"); end.Short != 20 || f.posts("/orders") != 10 {
 		t.Errorf("%+v, %d orders were sent", end, f.posts("/orders"))
 	}
 	f.want("a", ledger.Counts{filing.Placed: 10, filing.Ready: 20})
-	f.must(f.RecordDeposit(t.Context(), 20*each, "top-up"))
+	f.must(f.Entries().RecordDeposit(t.Context(), 20*each, "top-up"))
 	f.placeRest("a")
 	if b, err := f.Balance(t.Context()); err != nil || b.Available() != 1 || b.Posted != 30*money.Cents(each) {
 		t.Errorf("%+v, %v", b, err)
@@ -83,7 +83,7 @@ func TestRun_WaitsForFunds(t *testing.T) {
 	go func() { ended <- f.await(w, "a", jobs.WaitLimits{Silence: time.Minute, Funds: true}) }()
 	f.halt(filing.HaltFunds)
 	f.service.Deposit(15 * each)
-	f.must(f.RecordDeposit(t.Context(), 100*each, "top-up"))
+	f.must(f.Entries().RecordDeposit(t.Context(), 100*each, "top-up"))
 	if end := <-ended; end.Reason != jobs.Finished {
 		t.Fatalf("%+v", end)
 	}
@@ -136,7 +136,7 @@ func TestHaltedWithARowBehindAnUncertainOne(t *testing.T) {
 				if end.Reason != want {
 					t.Errorf("%+v", end)
 				}
-				if moving, err := f.WaitsForMoving(t.Context(), "a"); err != nil || !moving {
+				if moving, err := f.Backlog().WaitsForPlacing(t.Context(), "a"); err != nil || !moving {
 					t.Errorf("no row waits for another: %v", err)
 				}
 				f.want("a", ledger.Counts{filing.Ready: 2})

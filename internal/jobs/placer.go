@@ -261,7 +261,7 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *lookup.Mismatc
 	}
 	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "company", m.Record.ID,
 		"reason", m.Error())
-	return p.ledger.KeepReview(ctx, b.ID, []ledger.Reviewed{m.Review(b, &row)})
+	return p.ledger.RecordReview(ctx, b.ID, []ledger.Reviewed{m.Review(b, &row)})
 }
 
 // deferRow records a decision about a row that is not sent. The decision of another process wins

@@ -118,7 +118,7 @@ func TestPlacer_HigherCostWaitsForApproval(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.add("a", report(0))
 	row := f.rows("a")[0]
-	f.must(f.KeepQuotes(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
+	f.must(f.Quotes().Save(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
 	plan, _, err := pricing.ApprovalHash(t.Context(), f.Ledger, "a")
 	f.must(err)
 	f.must(f.Approvals().Request(t.Context(), "a", plan))

@@ -118,7 +118,7 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 	if pending > p.handlers/2 {
 		return false, nil // the next free handler finds a task
 	}
-	ids, err := p.ledger.Sendable(ctx, p.batch, limit)
+	ids, err := p.ledger.Backlog().ListSendable(ctx, p.batch, limit)
 	if err != nil {
 		return false, err
 	}
@@ -129,7 +129,7 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 	if pending > 0 {
 		return false, nil
 	}
-	later, err := p.ledger.HasReady(ctx, p.batch)
+	later, err := p.ledger.Backlog().HasReady(ctx, p.batch)
 	return err == nil && !later, err
 }
 

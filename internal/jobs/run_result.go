@@ -82,7 +82,7 @@ func (w *Worker) runResult(ctx context.Context, batch string, p WaitLimits) (end
 	}
 	end = w.haltResult(halted, p)
 	if end.Reason == "" {
-		if more, err := w.ledger.Sendable(ctx, batch, 1); err != nil || len(more) > 0 {
+		if more, err := w.ledger.Backlog().ListSendable(ctx, batch, 1); err != nil || len(more) > 0 {
 			return RunResult{}, err
 		}
 	}
@@ -106,7 +106,7 @@ func (w *Worker) runResult(ctx context.Context, batch string, p WaitLimits) (end
 	case moving > 0:
 		return RunResult{}, nil
 	case f.Behind > 0:
-		if waits, err := w.ledger.WaitsForMoving(ctx, batch); err != nil || waits {
+		if waits, err := w.ledger.Backlog().WaitsForPlacing(ctx, batch); err != nil || waits {
 			return RunResult{}, err
 		}
 	}

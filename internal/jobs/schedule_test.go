@@ -458,7 +458,7 @@ func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		for i := range 12 {
 			lines.WriteString(company(i, "WY", fmt.Sprintf("2019-%02d-20", 12-i)))
 		}
-		f.must(f.RecordDeposit(f.Context(), 5*each, "")) // for five of thirteen
+		f.must(f.Entries().RecordDeposit(f.Context(), 5*each, "")) // for five of thirteen
 		f.plant("wy", lines.String(), yearly, false)
 		f.runDue("2027-01-15 06:00 UTC")
 		fired := f.runs("wy")[0]
@@ -478,7 +478,7 @@ func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 			}
 		}
 		placed("comp_10", "comp_11", "comp_8", "comp_9", "comp_99")
-		f.must(f.RecordDeposit(f.Context(), 3*each, ""))
+		f.must(f.Entries().RecordDeposit(f.Context(), 3*each, ""))
 		placed("comp_10", "comp_11", "comp_5", "comp_6", "comp_7", "comp_8", "comp_9", "comp_99")
 		f.agree(fired.Batch)
 	})

@@ -201,7 +201,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	defer context.AfterFunc(taskCtx, cancel)()
-	rows, err := w.ledger.ReadyRows(ctx, ids)
+	rows, err := w.ledger.Backlog().LoadSendable(ctx, ids)
 	if err == nil && len(rows) > 0 {
 		err = w.placer.resolver.Load(ctx, rows)
 	}

@@ -20,10 +20,10 @@ type BatchAttention struct {
 	Exceptions int
 }
 
-// ListAttention counts the rows of each open batch that need action. It leaves out batches without
+// CountByBatch counts the rows of each open batch that need action. It leaves out batches without
 // such rows. Each count is read from an index that contains only rows of its kind, so finished rows
 // do not slow it down.
-func (l *Ledger) ListAttention(ctx context.Context) (map[string]BatchAttention, error) {
+func (l Attention) CountByBatch(ctx context.Context) (map[string]BatchAttention, error) {
 	var parts []string
 	for _, q := range [][2]string{
 		{"correct", `r.result IN ('invalid', 'rejected') AND ` + atRest},

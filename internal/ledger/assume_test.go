@@ -29,7 +29,7 @@ func TestAssumeSent(t *testing.T) { onBothDatabases(t, testAssumeSent) }
 
 func testAssumeSent(s *suite) {
 	l, ctx := s.open(), s.Context()
-	s.must(l.RecordDeposit(ctx, cost, ""))
+	s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 	rows := s.add(l, "a", reports("a", 4)...)
 	if begun := s.begin(l, intent(rows[0])); begun.Try == 0 {
 		s.Fatalf("%+v", begun)

@@ -27,15 +27,9 @@ type Attempt struct {
 	Supposed bool
 }
 
-// Attempts lists the ended attempts of a row, the oldest first.
-func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
-	all, err := l.AttemptsOf(ctx, []int64{row})
-	return all[row], err
-}
-
-// AttemptsOf lists the ended attempts of rows, by row and the oldest first.
-func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
-	all := make(map[int64][]Attempt, len(rows))
+// Attempts lists the ended attempts of rows, by row and the oldest first.
+func (l *Ledger) Attempts(ctx context.Context, rows ...int64) ([]Attempt, error) {
+	var all []Attempt
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := store.Among(l.Dialect, some)
 		found, err := store.List[Attempt](ctx, l.Read, "read attempts",
@@ -47,9 +41,7 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range found {
-			all[a.Row] = append(all[a.Row], a)
-		}
+		all = append(all, found...)
 	}
 	return all, nil
 }

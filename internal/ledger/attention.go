@@ -8,8 +8,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// Attention counts the objects that wait for a person or for the applier.
-type Attention struct {
+// AttentionCounts counts the objects that wait for a person or for the applier.
+type AttentionCounts struct {
 	// Exceptions counts the orders that do not proceed until something is corrected.
 	Exceptions int
 	// NewEvents counts the stored events that are not processed yet.
@@ -22,9 +22,9 @@ type Attention struct {
 	Uncertain int
 }
 
-// Attention counts the objects that need attention.
-func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
-	var a Attention
+// Count counts the objects that need attention.
+func (l Attention) Count(ctx context.Context) (AttentionCounts, error) {
+	var a AttentionCounts
 	err := l.Read.QueryRowContext(ctx,
 		`SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0),
 				(SELECT COUNT(*) FROM events WHERE state = 'new'),

@@ -34,9 +34,9 @@ func deposit(id string) audit.Event {
 func TestAuditEventIsRecordedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l, other := s.open(), s.open()
-		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
+		s.must(l.Entries().RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
 		for _, l := range []*ledger.Ledger{l, other} {
-			s.wantErr(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""), audit.ErrDone)
+			s.wantErr(l.Entries().RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""), audit.ErrDone)
 			s.wantErr(l.PauseBatch(audit.With(s.Context(), deposit("form")), "b"),
 				audit.ErrDone) // before the batch is looked for
 		}
@@ -52,9 +52,9 @@ func TestAuditEventIsRecordedOnce(t *testing.T) {
 		if !slices.Equal(acts, []audit.Event{want}) {
 			s.Errorf("%+v", acts)
 		}
-		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("another form")), cost, ""))
+		s.must(l.Entries().RecordDeposit(audit.With(s.Context(), deposit("another form")), cost, ""))
 		for range 2 { // no ID: each is an act of its own
-			s.must(l.RecordDeposit(audit.With(s.Context(), deposit("")), cost, ""))
+			s.must(l.Entries().RecordDeposit(audit.With(s.Context(), deposit("")), cost, ""))
 		}
 		if n := len(s.acts(l, audit.Query{})); n != 4 || s.book(l).Deposits != 4*cost {
 			s.Errorf("%d acts, %s", n, s.book(l).Deposits)
@@ -72,7 +72,7 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 			results := make(chan error)
 			for i := range callers {
 				go func() {
-					results <- ledgers[i%2].RecordDeposit(audit.With(s.Context(), deposit(id)), cost, "")
+					results <- ledgers[i%2].Entries().RecordDeposit(audit.With(s.Context(), deposit(id)), cost, "")
 				}()
 			}
 			done := 0
@@ -119,12 +119,12 @@ func TestAuditEventOfSeveralChanges(t *testing.T) {
 		ctx := audit.With(s.Context(), audit.Event{ID: "form", By: "ana", What: "resume", Of: "b"})
 		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
 		for range 2 {
-			s.must(l.RecordDeposit(ctx, cost, ""))
+			s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		}
 		results := make(chan error)
 		ctx = audit.With(s.Context(), audit.Event{ID: "at once", By: "ana", What: "deposit"})
 		for range 8 {
-			go func() { results <- l.RecordDeposit(ctx, cost, "") }()
+			go func() { results <- l.Entries().RecordDeposit(ctx, cost, "") }()
 		}
 		for range 8 {
 			s.must(<-results)
@@ -157,7 +157,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 			func() error { return l.Fleet().RecordKeyRefused(ctx, "no such key") },
 			func() error { return l.Fleet().RecordKeyAccepted(ctx) },
 			func() error { return l.Fleet().RecordBusy(ctx, 0) },
-			func() error { return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[1].ID, Cost: rows[1].Cost}}) },
+			func() error { return l.Quotes().Save(ctx, []ledger.RowQuote{{Row: rows[1].ID, Cost: rows[1].Cost}}) },
 			func() error { _, err := l.Events().Apply(ctx); return err },
 			func() error { s.pass(time.Minute); return nil }, // the service is not busy any more
 			func() error { _, err := l.Begin(ctx, intent(rows[0])); return err },
@@ -227,9 +227,9 @@ func TestAuditEventOfAnEndedContext(t *testing.T) {
 		l := s.open()
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		if err := l.RecordDeposit(audit.With(ctx, deposit("form")), cost, ""); err == nil {
+		if err := l.Entries().RecordDeposit(audit.With(ctx, deposit("form")), cost, ""); err == nil {
 			s.Error("it was done")
 		}
-		s.must(l.RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
+		s.must(l.Entries().RecordDeposit(audit.With(s.Context(), deposit("form")), cost, ""))
 	})
 }

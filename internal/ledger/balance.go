@@ -51,7 +51,7 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 // RecordDeposit records money paid to the filing service. From the first deposit on, orders are
 // sent only if the recorded balance covers them. Rows that wait for funds are tried again. It
 // returns ErrAmount if the amount is not positive.
-func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
+func (l Entries) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
 	if amount <= 0 {
 		return ErrAmount
 	}
@@ -61,7 +61,7 @@ func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note str
 // Adjust records a difference between the recorded balance and the filing service's balance, up or
 // down, with its reason. An adjustment before the first deposit blocks nothing and counts from that
 // deposit on. It returns ErrReason if the reason is blank.
-func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, reason string) error {
+func (l Entries) Adjust(ctx context.Context, amount money.Cents, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return ErrReason
 	}

@@ -381,19 +381,19 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 // returns their number and the number of rows that stay canceled. A batch with such a row is no
 // longer canceled. If incomplete is set, the same applies to a batch that may not have been
 // imported completely.
-func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete bool) (rows, left int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+func (db *database) sendAgain(ctx context.Context, batch, which string, incomplete bool) (rows, left int, err error) {
+	err = db.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, left = 0, 0
-		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
+		err := db.withCorrections(ctx, tx, batch, func(batch string) error {
 			n, err := store.Affected(tx.ExecContext(ctx,
 				`UPDATE rows SET result = 'ready', blocked_on = '`+waitsAgain+
 					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, store.ToMillis(l.Now())))
+				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, store.ToMillis(db.Now())))
 			if err != nil {
 				return err
 			}
 			rows += n
-			if err := l.release(ctx, tx, batch, true); err != nil {
+			if err := db.release(ctx, tx, batch, true); err != nil {
 				return err
 			}
 			var canceled int
@@ -414,7 +414,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 		if err != nil {
 			return err
 		}
-		return l.allocateFunds(ctx, tx, c)
+		return db.allocateFunds(ctx, tx, c)
 	})
 	return rows, left, err
 }
@@ -469,9 +469,9 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 	return l.batches(ctx, `ORDER BY created_at DESC, id`)
 }
 
-// BatchesWithWork lists the open batches with ready rows, including rows that wait. If only is not
+// Batches lists the open batches with ready rows, including rows that wait. If only is not
 // empty, it lists only that batch.
-func (l *Ledger) BatchesWithWork(ctx context.Context, only string) ([]Batch, error) {
+func (l Backlog) Batches(ctx context.Context, only string) ([]Batch, error) {
 	return l.batches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
 		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.blocked_on = '')
 		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.blocked_on <> ''))

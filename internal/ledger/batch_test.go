@@ -78,7 +78,8 @@ func testBatchKeepsWhatItWasGiven(s *suite) {
 			s.Errorf("request of row %d: %+v", r.Number, r.Request)
 		}
 	}
-	counts, err := l.Counts(s.Context(), "b1")
+	figures, err := l.Figures(s.Context(), "b1")
+	counts := figures.Counts
 	if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 ||
 		counts.Total() != 3 {
 		s.Errorf("%v, %v", counts, err)
@@ -207,25 +208,25 @@ func TestRowsInOrder(t *testing.T) {
 func TestSendableShares(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		large, small := s.add(l, "large", reports("large", 50)...), s.add(l, "small", reports("small", 2)...)
-		ids, err := l.Sendable(s.Context(), "", 10)
+		ids, err := l.Backlog().ListSendable(s.Context(), "", 10)
 		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) ||
 			!slices.Contains(ids, large[4].ID) {
 			s.Fatalf("%v, %v", ids, err)
 		}
-		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID ||
+		if ids, err = l.Backlog().ListSendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID ||
 			ids[9] != large[9].ID {
 			s.Fatalf("%v, %v", ids, err)
 		}
 		s.must(l.PauseBatch(s.Context(), "large"))
-		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) > 0 {
+		if ids, err = l.Backlog().ListSendable(s.Context(), "large", 10); err != nil || len(ids) > 0 {
 			s.Fatalf("of a paused batch: %v, %v", ids, err)
 		}
-		if ready, err := l.ReadyRows(s.Context(),
+		if ready, err := l.Backlog().LoadSendable(s.Context(),
 			[]int64{large[0].ID, small[1].ID, small[0].ID, 999999}); err != nil || len(ready) != 2 ||
 			ready[0].ID != small[0].ID {
 			s.Fatalf("%v, %v", ready, err)
 		}
-		if ready, err := l.ReadyRows(s.Context(), nil); err != nil || ready != nil {
+		if ready, err := l.Backlog().LoadSendable(s.Context(), nil); err != nil || ready != nil {
 			s.Fatal(ready, err)
 		}
 	})
@@ -279,7 +280,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
 		s.must(l.Fleet().ProbeNow(s.Context())) // for the 402 above
-		if ids, err := l.Sendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
+		if ids, err := l.Backlog().ListSendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent in a canceled batch, %v", ids, err)
 		}
 
@@ -374,7 +375,7 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(s.Context(), 4*cost, ""))
+		s.must(l.Entries().RecordDeposit(s.Context(), 4*cost, ""))
 		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
 		s.place(l, rows[0])
 		s.send(l, rows[1])
@@ -428,7 +429,7 @@ func TestFiguresCountAllMoneyOnce(t *testing.T) {
 			all.Amount != 4*cost || f.Orders != 3 {
 			s.Errorf("%+v, %v in all, %v", f, all, err)
 		}
-		if queued, needed, err := l.Backlog(s.Context()); err != nil || queued != 3 || needed != f.Needed {
+		if queued, needed, err := l.Backlog().Total(s.Context()); err != nil || queued != 3 || needed != f.Needed {
 			s.Errorf("%d rows for %v wait: %v", queued, needed, err)
 		}
 		var moved money.Cost
@@ -447,7 +448,7 @@ func TestFiguresCountNoOrderThatWasBoughtBefore(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l := s.open()
 		rows := s.add(l, "b1", reports("b1", 3)...)
-		s.must(l.KeepQuotes(s.Context(), []ledger.RowQuote{
+		s.must(l.Quotes().Save(s.Context(), []ledger.RowQuote{
 			{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
 			{Row: rows[1].ID, Cost: money.Cost{Certainty: money.Unknown}},
 			{Row: rows[2].ID, Note: ledger.BoughtBefore},

@@ -20,16 +20,16 @@ func TestEarliestDueFirst(t *testing.T) {
 		}
 		rows = s.add(l, "a", rows...)
 		s.sendable(l, rows[3], rows[1], rows[4], rows[2], rows[0])
-		s.must(l.RecordDeposit(ctx, 2*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, ""))
 		s.sendable(l, rows[3], rows[1])
 		s.place(l, rows[3])
 		s.send(l, rows[1])
 		s.sendable(l)
 		s.answer(l, rows[1], filing.Refused) // its money is free again
 		s.sendable(l, rows[4])
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		s.sendable(l, rows[4], rows[2])
-		s.must(l.Adjust(ctx, 10*cost, "found"))
+		s.must(l.Entries().Adjust(ctx, 10*cost, "found"))
 		s.sendable(l, rows[4], rows[2], rows[0])
 		for _, i := range []int{4, 2, 0} {
 			s.place(l, rows[i])
@@ -44,7 +44,7 @@ func TestEarliestDueFirst(t *testing.T) {
 // rows that nothing is known of go as they come.
 func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, 2*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 3)
 		rows[0].Priority, rows[1].Priority = 10, 20
 		rows[0].Cost = money.Cost{Amount: 3 * cost}
@@ -86,7 +86,7 @@ func TestApproval(t *testing.T) {
 // refused, or that need not be sent.
 func TestOnlySpareMoneyWakes(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, 2*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 5)
 		for i := range rows {
 			rows[i].Priority = int64(10 + i)
@@ -115,7 +115,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 			row[0].Priority = int64(10 + i)
 			rows = append(rows, s.add(l, batch, row...)...)
 		}
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		s.sendable(l, rows[0])
 		s.must(l.PauseBatch(ctx, "a"))
 		s.sendable(l, rows[1])
@@ -136,7 +136,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 	const dearer = cost + 1000
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, 2*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
 		row := s.add(l, "a", agent)[0]
@@ -156,7 +156,7 @@ func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 		}
 		sendable := func(want bool) {
 			s.Helper()
-			ids, err := l.Sendable(ctx, "", 10)
+			ids, err := l.Backlog().ListSendable(ctx, "", 10)
 			if s.must(err); slices.Contains(ids, row.ID) != want {
 				s.Fatalf("%v may go (%+v)", ids, s.row(l, row.ID))
 			}
@@ -166,12 +166,12 @@ func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 		others = s.add(l, "b", others...)
 		s.send(l, others[0]) // all that was there is held now
 		short()
-		s.must(l.Adjust(ctx, dearer-cost-1, "a cent is missing"))
+		s.must(l.Entries().Adjust(ctx, dearer-cost-1, "a cent is missing"))
 		sendable(false)
-		s.must(l.RecordDeposit(ctx, 1, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 1, ""))
 		sendable(true)
-		s.must(l.RecordDeposit(ctx, cost-1, "what one of the others needs, but for a cent"))
-		ids, err := l.Sendable(ctx, "b", 10)
+		s.must(l.Entries().RecordDeposit(ctx, cost-1, "what one of the others needs, but for a cent"))
+		ids, err := l.Backlog().ListSendable(ctx, "b", 10)
 		if s.must(err); len(ids) > 0 {
 			s.Errorf("%v take what the row in doubt needs", ids)
 		}
@@ -181,7 +181,7 @@ func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 		s.answer(l, row, filing.NoAnswer)
 
 		// Money that is set free wakes it, too.
-		s.must(l.Adjust(ctx, 1-cost, "nothing is left"))
+		s.must(l.Entries().Adjust(ctx, 1-cost, "nothing is left"))
 		short()
 		s.answer(l, others[0], filing.Refused)
 		sendable(true)
@@ -230,7 +230,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 // A row in doubt holds its money: it is never kept back for others.
 func TestAnUncertainRowIsNotRationed(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, 2*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
 		row := s.add(l, "a", agent)[0]
@@ -242,7 +242,7 @@ func TestAnUncertainRowIsNotRationed(t *testing.T) {
 		}
 		others = s.add(l, "b", others...)
 		s.sendable(l, row, others[0])
-		s.must(l.Adjust(ctx, -cost, "a fee"))
+		s.must(l.Entries().Adjust(ctx, -cost, "a fee"))
 		s.sendable(l, row)
 		s.place(l, row)
 	})

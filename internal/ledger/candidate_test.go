@@ -26,7 +26,7 @@ func TestEvidenceOfManyRows(t *testing.T) {
 		for _, r := range rows[:10] {
 			ids = append(ids, r.ID)
 		}
-		of, more, err := l.Evidence(ctx, ids)
+		of, more, err := l.Resolutions().Evidence(ctx, ids)
 		s.must(err)
 		if len(of) != 10 || len(of[rows[0].ID]) != 20 || more[rows[0].ID] != many-20 || more[rows[7].ID] != many-19 {
 			s.Errorf("%d rows, %d orders, %v more", len(of), len(of[rows[0].ID]), more)
@@ -36,13 +36,13 @@ func TestEvidenceOfManyRows(t *testing.T) {
 			first.Fits[0] != rows[0].ID {
 			s.Errorf("%+v", first)
 		}
-		page, total, err := l.UncertainPage(ctx, "a", rows[9].ID, 25)
+		page, total, err := l.Resolutions().UncertainPage(ctx, "a", rows[9].ID, 25)
 		if s.must(err); total != many || len(page) != 25 || page[0].ID != rows[10].ID ||
 			page[0].Result != filing.Uncertain {
 			s.Errorf("%d of %d", len(page), total)
 		}
-		attempts, err := l.AttemptsOf(ctx, ids)
-		if s.must(err); len(attempts) != 10 || !attempts[ids[0]][0].Supposed {
+		attempts, err := l.Attempts(ctx, ids...)
+		if s.must(err); len(attempts) != 10 || !attempts[0].Supposed {
 			s.Errorf("%+v", attempts)
 		}
 	})

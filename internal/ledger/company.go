@@ -54,9 +54,9 @@ func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]fil
 	return recall[filing.User](ctx, l.Dialect, l.Read, "users", "", refs)
 }
 
-// CompanyNames finds the legal names of rows' companies, by row ID. It prefers the name in the
+// NamesOf finds the legal names of rows' companies, by row ID. It prefers the name in the
 // sheet to the name that the service returned when the company was looked up.
-func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string, error) {
+func (l Companies) NamesOf(ctx context.Context, rows []Row) (map[int64]string, error) {
 	names := make(map[int64]string, len(rows))
 	refs := make(map[int64]string) // of the rows that have no name in the sheet
 	for _, r := range rows {
@@ -69,7 +69,7 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 			refs[r.ID] = ref
 		}
 	}
-	known, err := l.Companies().Find(ctx, slices.Compact(slices.Sorted(maps.Values(refs))))
+	known, err := l.Find(ctx, slices.Compact(slices.Sorted(maps.Values(refs))))
 	if err != nil {
 		return nil, err
 	}

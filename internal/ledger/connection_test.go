@@ -145,10 +145,10 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 			return audit.With(s.Context(), audit.Event{By: "ann", What: "deposit"})
 		}
 		wire.breakAtCommit()
-		s.must(behind.RecordDeposit(act(), 5000, ""))
+		s.must(behind.Entries().RecordDeposit(act(), 5000, ""))
 		wire.breakAtCommit()
-		s.must(behind.Adjust(act(), -100, "a fee"))
-		s.must(behind.RecordDeposit(act(), 5000, "")) // another one
+		s.must(behind.Entries().Adjust(act(), -100, "a fee"))
+		s.must(behind.Entries().RecordDeposit(act(), 5000, "")) // another one
 		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
 			s.Errorf("%+v", b)
 		}

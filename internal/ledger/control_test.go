@@ -87,7 +87,7 @@ func (c clockCase) test(s *suite) {
 		Due:     owner.Now().Add(time.Minute),
 		Message: "later",
 	}))
-	if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
+	if ids, err := observer.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
 		s.Errorf("%v may be sent, %v", ids, err)
 	}
 	s.must(observer.Defer(ctx, ledger.Deferral{
@@ -96,7 +96,7 @@ func (c clockCase) test(s *suite) {
 		Due:     observer.Now().Add(-slow), // what each knows of a server's time is as old as its last answer
 		Message: "now",
 	}))
-	if ids, err := owner.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
+	if ids, err := owner.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 2 {
 		s.Errorf("%v may be sent, %v", ids, err)
 	}
 

@@ -245,7 +245,7 @@ const selectWithCorrections = `WITH RECURSIVE shown (id) AS (
 		SELECT b.id FROM batches b JOIN shown s ON b.corrects = s.id WHERE b.open = 1 AND b.approval <> 'wanted')
 	SELECT id FROM shown`
 
-// Corrections lists the batches of corrections whose rows the results of a batch show.
-func (l *Ledger) Corrections(ctx context.Context, batch string) ([]Batch, error) {
+// List lists the batches of corrections whose rows the results of a batch show.
+func (l Corrections) List(ctx context.Context, batch string) ([]Batch, error) {
 	return l.batches(ctx, `WHERE id <> $1 AND id IN (`+selectWithCorrections+`) ORDER BY created_at, id`, batch)
 }

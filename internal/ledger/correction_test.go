@@ -188,11 +188,11 @@ func TestCorrection_OfACorrection(t *testing.T) {
 			s.Errorf("%d rows are ready again, and %d are not, %v", n, left, err)
 		}
 		s.must(l.PauseBatch(ctx, "whole"))
-		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) > 0 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 100); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent, %v", ids, err)
 		}
 		s.must(l.ResumeBatch(ctx, "whole"))
-		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) != 3 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 100); err != nil || len(ids) != 3 {
 			s.Errorf("%v may be sent, %v", ids, err)
 		}
 		s.must(l.Audit(ctx))
@@ -321,7 +321,7 @@ func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
 		_, err := l.CancelBatch(ctx, "whole")
 		s.must(err)
 		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
-		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) != 1 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 100); err != nil || len(ids) != 1 {
 			s.Errorf("%v may be sent, %v: every ready row can be sent", ids, err)
 		}
 		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Canceled})
@@ -521,7 +521,7 @@ func TestCorrection_OfAHeldRow(t *testing.T) {
 		row := s.rows(l, "whole")[0]
 		s.notPlaced(l, row)
 		review := func(r filing.Result) {
-			s.must(l.KeepReview(ctx, "whole", []ledger.Reviewed{{Row: row.ID, Result: r, Request: row.Request}}))
+			s.must(l.RecordReview(ctx, "whole", []ledger.Reviewed{{Row: row.ID, Result: r, Request: row.Request}}))
 		}
 		review(filing.Invalid)
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_3", filing.Ready))

@@ -49,12 +49,19 @@ type (
 	// Approvals manages the approvals of batches and their cost, and the policy for who may
 	// approve.
 	Approvals struct{ *database }
+	// Attention finds what needs the attention of a person.
+	Attention struct{ *database }
+	// Backlog finds the rows that wait to be placed.
+	Backlog struct{ *database }
 	// Companies stores the companies and users that the filing service has on record, by the
 	// references that rows use.
 	Companies struct{ *database }
+	// Corrections finds the batches that correct rows of other batches, and dismisses rows that no
+	// one will correct.
+	Corrections struct{ *database }
 	// Documents lists the documents of placed orders.
 	Documents struct{ *database }
-	// Entries lists the postings of the recorded balance.
+	// Entries stores the postings of the recorded balance.
 	Entries struct{ *database }
 	// Events stores and applies the reports of the filing service about orders.
 	Events struct{ *database }
@@ -62,12 +69,19 @@ type (
 	Fleet struct{ *database }
 	// Organizations stores the organizations to which the API keys of the ledger's orders belong.
 	Organizations struct{ *database }
-	// Resolutions records the decisions of people on the outcome of attempts.
+	// Originals stores the spreadsheets of batches.
+	Originals struct{ *database }
+	// Quotes stores the expected costs of rows and batches.
+	Quotes struct{ *database }
+	// Resolutions lists the uncertain rows and records the decisions of people on the outcome of
+	// their attempts.
 	Resolutions struct {
 		*database
 		// of is the row that the decisions are for. The zero value stands for any row.
 		of BatchRow
 	}
+	// ResultFiles recognizes the files into which the ledger's results were written.
+	ResultFiles struct{ *database }
 	// Subscriptions manages the subscriptions that orders open. Each renews a filing every year.
 	Subscriptions struct{ *database }
 	// Uploads stores the spreadsheets that wait to be placed, and the column mappings.
@@ -80,11 +94,20 @@ func (l *Ledger) Accounts() *account.Accounts { return account.New(l.DB, l.log) 
 // Approvals returns the Approvals of the ledger's database.
 func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
+// Attention returns the Attention of the ledger's database.
+func (l *Ledger) Attention() Attention { return Attention{l.database} }
+
 // AuditLog returns the AuditLog of the ledger's database.
 func (l *Ledger) AuditLog() *audit.Log { return l.log }
 
+// Backlog returns the Backlog of the ledger's database.
+func (l *Ledger) Backlog() Backlog { return Backlog{l.database} }
+
 // Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }
+
+// Corrections returns the Corrections of the ledger's database.
+func (l *Ledger) Corrections() Corrections { return Corrections{l.database} }
 
 // Documents returns the Documents of the ledger's database.
 func (l *Ledger) Documents() Documents { return Documents{l.database} }
@@ -104,8 +127,17 @@ func (l *Ledger) Notifications() *outbox.Outbox { return outbox.New(l.DB) }
 // Organizations returns the Organizations of the ledger's database.
 func (l *Ledger) Organizations() Organizations { return Organizations{l.database} }
 
+// Originals returns the Originals of the ledger's database.
+func (l *Ledger) Originals() Originals { return Originals{l.database} }
+
+// Quotes returns the Quotes of the ledger's database.
+func (l *Ledger) Quotes() Quotes { return Quotes{l.database} }
+
 // Resolutions returns the Resolutions of the ledger's database.
 func (l *Ledger) Resolutions() Resolutions { return Resolutions{database: l.database} }
+
+// ResultFiles returns the ResultFiles of the ledger's database.
+func (l *Ledger) ResultFiles() ResultFiles { return ResultFiles{l.database} }
 
 // Subscriptions returns the Subscriptions of the ledger's database.
 func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }

@@ -14,7 +14,7 @@ const Dismissed = "dismissed by "
 // DismissRows skips the invalid and rejected rows of a batch and of its corrections, because no one
 // will correct them. It returns ErrStale if their number is not the one that the caller has seen. A
 // correction that was already made of such a row still replaces it.
-func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) error {
+func (l Corrections) DismissRows(ctx context.Context, batch, by string, seen int) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		dismissed := 0
 		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
@@ -44,9 +44,9 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 	return store.Wrap("dismiss rows of batch "+batch, err)
 }
 
-// FindPendingCorrection finds the newest batch with an unapproved correction of a row. The row
+// FindPending finds the newest batch with an unapproved correction of a row. The row
 // number 0 stands for any row of the batch. It returns an empty string if there is none.
-func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
+func (l Corrections) FindPending(ctx context.Context, of BatchRow) (batch string, err error) {
 	return store.Find[string](ctx, l.Read, nil,
 		fmt.Sprintf("find the correction of row %d of batch %s", of.Number, of.Batch), selectPendingCorrection,
 		of.Batch, of.Number)
@@ -59,9 +59,9 @@ const selectPendingCorrection = `SELECT b.id FROM batches b CROSS JOIN rows r
 		AND (b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0 AND r.result <> 'skipped'
 	ORDER BY b.created_at DESC LIMIT 1`
 
-// FindWaitingCorrection finds the batch that corrects rows of another one and waits
+// FindWaiting finds the batch that corrects rows of another one and waits
 // for approval.
-func (l *Ledger) FindWaitingCorrection(ctx context.Context, of string) (batch string, ok bool, err error) {
+func (l Corrections) FindWaiting(ctx context.Context, of string) (batch string, ok bool, err error) {
 	batch, err = store.Find[string](ctx, l.Read, nil, "find the corrections of batch "+of,
 		`SELECT id FROM batches WHERE corrects = $1 AND open = 1 AND approval = 'wanted' AND canceled = 0
 			ORDER BY created_at LIMIT 1`, of)

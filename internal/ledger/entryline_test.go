@@ -30,7 +30,7 @@ func (s *suite) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
 //nolint:gocognit // the entries of one ledger, asked for in every way
 func TestEntryLines(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, 500_01, "wire \"7\" of 100%"))
+		s.must(l.Entries().RecordDeposit(ctx, 500_01, "wire \"7\" of 100%"))
 		rows := s.add(l, "a", reports("a", 4)...)
 		for range 3 { // of one order
 			s.pass(time.Second)
@@ -39,7 +39,7 @@ func TestEntryLines(t *testing.T) {
 			s.must(l.Fleet().ProbeNow(ctx))
 		}
 		s.pass(2 * time.Second)
-		s.must(l.Adjust(ctx, -7, "fee of the bank"))
+		s.must(l.Entries().Adjust(ctx, -7, "fee of the bank"))
 		s.place(l, rows[0])
 		s.send(l, rows[1])
 		s.send(l, rows[2])

@@ -194,9 +194,9 @@ func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event,
 	return l.events(ctx, l.Read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
-// UnknownEvents lists the orphan events of these orders without their bodies, for each order the
+// ListUnknown lists the orphan events of these orders without their bodies, for each order the
 // newest first.
-func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
+func (l Events) ListUnknown(ctx context.Context, orders []string) ([]Event, error) {
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := store.Among(l.Dialect, some)

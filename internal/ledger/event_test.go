@@ -308,13 +308,13 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 		if state := s.states(l)["evt_1"]; state != ledger.EventUnknown {
 			s.Errorf("%s", state)
 		}
-		told, err := l.UnknownEvents(s.Context(), []string{"order_of_nobody", order})
+		told, err := l.Events().ListUnknown(s.Context(), []string{"order_of_nobody", order})
 		if s.must(err); len(told) != 2 || told[0].ID != "evt_2" || told[1].ID != "evt_1" || len(told[0].Body) > 0 {
 			s.Errorf("%+v", told)
 		}
 		s.answer(l, rows[0], filing.Accepted)
 		s.apply(l)
-		if told, err := l.UnknownEvents(s.Context(), []string{order}); err != nil || len(told) > 0 {
+		if told, err := l.Events().ListUnknown(s.Context(), []string{order}); err != nil || len(told) > 0 {
 			s.Errorf("known now: %+v, %v", told, err)
 		}
 		if item := s.row(l, rows[0].ID).Items[0]; item.FilingStatus != "pending" {
@@ -375,7 +375,7 @@ func TestEvidence(t *testing.T) {
 				c.tell(s, l)
 				s.pass(10 * time.Second)
 				s.apply(l)
-				offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID})
+				offered, _, err := l.Resolutions().Evidence(s.Context(), []int64{rows[0].ID})
 				if s.must(err); len(offered[rows[0].ID]) != c.offered {
 					s.Errorf("offered %d", len(offered[rows[0].ID]))
 				}

@@ -121,15 +121,9 @@ func (db *database) figures(ctx context.Context, q store.Querier, from, batch st
 	return f, err
 }
 
-// Counts returns the number of rows of a batch in each state.
-func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
-	f, err := l.Figures(ctx, batch)
-	return f.Counts, err
-}
-
-// WaitsForMoving reports whether a row of the batch waits for a row that is being placed or that
+// WaitsForPlacing reports whether a row of the batch waits for a row that is being placed or that
 // the batch itself will place.
-func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, err error) {
+func (l Backlog) WaitsForPlacing(ctx context.Context, batch string) (waits bool, err error) {
 	err = l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
 		FROM rows r JOIN purchases p ON p.key = substr(r.blocked_on, 5) JOIN rows h ON h.id = p.row
 		WHERE r.batch = $1 AND r.blocked_on <> '' AND r.blocked_on LIKE '`+blockedOnKey+`%'

@@ -17,11 +17,11 @@ func TestBalanceAddsUp(t *testing.T) {
 			s.Fatalf("a new book: %+v", b)
 		}
 		for _, amount := range []money.Cents{0, -1} {
-			s.wantErr(l.RecordDeposit(ctx, amount, ""), ledger.ErrAmount)
+			s.wantErr(l.Entries().RecordDeposit(ctx, amount, ""), ledger.ErrAmount)
 		}
-		s.must(l.RecordDeposit(ctx, 50000, "wire 1"))
-		s.must(l.Adjust(ctx, -1000, "fee of the bank"))
-		s.must(l.Adjust(ctx, 500, "found"))
+		s.must(l.Entries().RecordDeposit(ctx, 50000, "wire 1"))
+		s.must(l.Entries().Adjust(ctx, -1000, "fee of the bank"))
+		s.must(l.Entries().Adjust(ctx, 500, "found"))
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.place(l, rows[0])
 		s.send(l, rows[1])
@@ -71,7 +71,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 	} {
 		t.Run(spoil, func(t *testing.T) {
 			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-				s.must(l.RecordDeposit(s.Context(), 50000, ""))
+				s.must(l.Entries().RecordDeposit(s.Context(), 50000, ""))
 				rows := s.add(l, "a", reports("a", 2)...)
 				s.place(l, rows[0])
 				s.send(l, rows[1])
@@ -88,13 +88,13 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 // first deposit on.
 func TestAnAdjustmentDeclaresNothing(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Adjust(ctx, -cost, "fee of the bank"))
+		s.must(l.Entries().Adjust(ctx, -cost, "fee of the bank"))
 		if b := s.book(l); b.HasDeposit || b.Adjustments != -cost {
 			s.Errorf("%+v", b)
 		}
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.place(l, rows[0])
-		s.must(l.RecordDeposit(ctx, 3*cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 3*cost, ""))
 		if b := s.book(l); !b.HasDeposit || b.Available() != cost {
 			s.Errorf("%+v, available %s", b, b.Available())
 		}
@@ -111,7 +111,7 @@ func TestFundsGate(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		s.place(l, rows[0])
-		s.must(l.RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
+		s.must(l.Entries().RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
 		s.send(l, rows[1])
 		short := s.begin(l, intent(rows[2]))
 		if !short.Short || short.Try != 0 {
@@ -128,7 +128,7 @@ func TestFundsGate(t *testing.T) {
 		if b := s.book(l); b.Available() != 0 {
 			s.Errorf("%+v", b)
 		}
-		s.must(l.Adjust(ctx, 1, "the missing cent"))
+		s.must(l.Entries().Adjust(ctx, 1, "the missing cent"))
 		if r := s.row(l, rows[2].ID); r.BlockedOn != "funds" {
 			s.Errorf("a cent woke it, for nothing: %+v", r)
 		}
@@ -144,7 +144,7 @@ func TestFundsGate(t *testing.T) {
 		if r := s.row(l, rows[4].ID); r.BlockedOn != "funds" {
 			s.Errorf("%+v", r)
 		}
-		s.must(l.RecordDeposit(ctx, 2*cost, "top-up"))
+		s.must(l.Entries().RecordDeposit(ctx, 2*cost, "top-up"))
 		s.place(l, rows[4])
 		if b := s.book(l); b.Available() != cost+1 || b.Posted != 3*cost {
 			s.Errorf("%+v, available %s", b, b.Available())
@@ -197,7 +197,7 @@ func testProbeForFunds(s *suite) {
 		wait *= 2
 	}
 	// A deposit asks at once, and begins anew.
-	s.must(l.RecordDeposit(ctx, 100*cost, ""))
+	s.must(l.Entries().RecordDeposit(ctx, 100*cost, ""))
 	s.send(l, rows[8])
 	halted(rows[9])
 	s.answer(l, rows[8], filing.Refused) // says nothing about funds

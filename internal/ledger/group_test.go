@@ -26,7 +26,7 @@ func (s *suite) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) 
 // sendable checks which rows may be sent, in their order.
 func (s *suite) sendable(l *ledger.Ledger, want ...ledger.Row) {
 	s.Helper()
-	ids, err := l.Sendable(s.Context(), "", 10)
+	ids, err := l.Backlog().ListSendable(s.Context(), "", 10)
 	s.must(err)
 	var expected []int64
 	for _, r := range want {
@@ -208,7 +208,7 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		s.must(l.Approvals().Request(ctx, "early", "plan"))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		s.sendable(l, later)
 		s.must(l.Approvals().Approve(ctx, "early", "plan", "Ana"))
 		s.sendable(l, early)
@@ -222,7 +222,7 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 // the one that had it.
 func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.send(l, later)
 		s.answer(l, later, filing.NoAnswer)
@@ -236,7 +236,7 @@ func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 // The money of a canceled batch is there for the rows that wait for it.
 func TestCancelSetsItsMoneyFree(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.sendable(l, early)

@@ -450,9 +450,9 @@ func (w *world) money(t *rapid.T) {
 	_, l := w.any(t)
 	amount := money.Cents(rapid.IntRange(-300, 900).Draw(t, "cents"))
 	if amount > 0 {
-		w.must(l.RecordDeposit(w.Context(), amount, ""))
+		w.must(l.Entries().RecordDeposit(w.Context(), amount, ""))
 	} else {
-		w.must(l.Adjust(w.Context(), amount, "a fee"))
+		w.must(l.Entries().Adjust(w.Context(), amount, "a fee"))
 	}
 	w.deposits += amount
 }

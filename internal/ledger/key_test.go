@@ -90,7 +90,7 @@ func (c keyCase) test(s *suite) {
 	}
 	s.waitsBehind(other, "b", true)
 	s.answer(l, first, c.class)
-	ids, err := other.Sendable(s.Context(), "b", 10)
+	ids, err := other.Backlog().ListSendable(s.Context(), "b", 10)
 	if err != nil || (len(ids) == 1) != c.wakes {
 		s.Fatalf("sendable: %v, %v", ids, err)
 	}
@@ -112,7 +112,7 @@ func (c keyCase) test(s *suite) {
 func (s *suite) waitsBehind(l *ledger.Ledger, batch string, moves bool) {
 	s.Helper()
 	f := s.figures(l, batch)
-	if waits, err := l.WaitsForMoving(s.Context(), batch); err != nil || waits != moves || f.Behind != 1 {
+	if waits, err := l.Backlog().WaitsForPlacing(s.Context(), batch); err != nil || waits != moves || f.Behind != 1 {
 		s.Errorf("batch %s waits for a row that moves: %t, want %t: %+v, %v", batch, waits, moves, f, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 		again := s.row(l, rows[0].ID)
 		s.send(l, again)
 		s.answer(l, again, filing.NoFunds)
-		s.must(l.RecordDeposit(s.Context(), 1, ""))
+		s.must(l.Entries().RecordDeposit(s.Context(), 1, ""))
 		s.must(l.Fleet().ProbeNow(s.Context()))
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount += 2
@@ -257,7 +257,7 @@ func TestCompanyNames(t *testing.T) {
 		formed := filing.Request{
 			Order: filing.Order{Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}},
 		}
-		names, err := l.CompanyNames(ctx, []ledger.Row{
+		names, err := l.Companies().NamesOf(ctx, []ledger.Row{
 			{ID: 1, Company: "comp_1", Request: &filing.Request{Company: filing.CompanyRef{Ref: "acme"}}},
 			{
 				ID: 2,

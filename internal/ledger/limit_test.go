@@ -205,7 +205,7 @@ func (s *suite) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []le
 	for _, r := range s.rows(l, id) {
 		quotes = append(quotes, ledger.RowQuote{Row: r.ID, Cost: r.Cost})
 	}
-	s.must(l.KeepQuotes(ctx, quotes))
+	s.must(l.Quotes().Save(ctx, quotes))
 	s.must(l.OpenBatch(ctx, id))
 	return s.rows(l, id)
 }
@@ -240,7 +240,7 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 				all = append(all,
 					ledger.Reviewed{Row: r.ID, Result: result, Message: "another name", Request: r.Request})
 			}
-			s.must(l.KeepReview(ctx, "a", all))
+			s.must(l.RecordReview(ctx, "a", all))
 		}
 		review(filing.Invalid)
 		s.must(l.OpenBatch(ctx, "a"))
@@ -248,7 +248,7 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		if looked, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || !looked.Cost.IsUnknown() {
 			s.Errorf("before the quote: %+v, %v", looked, err)
 		}
-		s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
+		s.must(l.Quotes().Save(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
 			{Row: rows[1].ID, Cost: money.Cost{Amount: cost}}}))
 		s.sendable(l)
 		if m := s.row(l, rows[0].ID).Message; !strings.Contains(m, "no cost of the order was approved") {

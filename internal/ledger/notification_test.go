@@ -14,7 +14,7 @@ import (
 
 func (s *suite) news(l *ledger.Ledger) ledger.Reportable {
 	s.Helper()
-	n, err := l.FindReportable(s.Context())
+	n, err := l.Attention().FindReportable(s.Context())
 	s.must(err)
 	return n
 }

@@ -139,8 +139,8 @@ func (c Client) Account() string {
 	return c.Mode + " " + c.Unnamed
 }
 
-// FilingAccounts lists the filing accounts whose orders the ledger has.
-func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
+// Accounts lists the filing accounts whose orders the ledger has.
+func (l Organizations) Accounts(ctx context.Context) ([]string, error) {
 	var mode string
 	if err := l.Read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
 		return nil, fmt.Errorf("read the ledger's accounts: %w", err)

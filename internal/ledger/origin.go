@@ -22,7 +22,7 @@ type Origin struct {
 	Rows int
 	// Results is the sheet with the result of each row. Empty if the workbook has none.
 	Results string
-	// Accounts are the filing accounts of the ledger. See Ledger.FilingAccounts.
+	// Accounts are the filing accounts of the ledger. See Organizations.Accounts.
 	Accounts []string
 	// Bought are the rows on that sheet that have an order or may have one.
 	Bought []BoughtRow
@@ -109,7 +109,7 @@ func OriginOf(properties [][]string) *Origin {
 }
 
 // KnownOrders reports which of the orders belong to rows of this ledger.
-func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
+func (l ResultFiles) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := store.Among(l.Dialect, some)
@@ -129,8 +129,8 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	return known, nil
 }
 
-// RecordResults records the hash of results that were written to a file.
-func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
+// Record records the hash of results that were written to a file.
+func (l ResultFiles) Record(ctx context.Context, hash string) error {
 	return l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
 			store.ToMillis(l.Now()))
@@ -138,8 +138,8 @@ func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 	})
 }
 
-// IsResults reports whether results with the hash were written to a file.
-func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
+// IsRecorded reports whether results with the hash were written to a file.
+func (l ResultFiles) IsRecorded(ctx context.Context, hash string) (bool, error) {
 	return store.Find[bool](ctx, l.Read, nil, "look for what was written",
 		`SELECT COUNT(*) > 0 FROM written WHERE hash = $1`, hash)
 }

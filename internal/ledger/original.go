@@ -47,18 +47,18 @@ func (o *Original) Column(i int) int {
 	return i
 }
 
-// SaveOriginal stores the spreadsheet of a batch, so that the results can be written into it. The
+// Save stores the spreadsheet of a batch, so that the results can be written into it. The
 // spreadsheet must not contain Social Security numbers. It is deleted with the batch.
-func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, content io.Reader) error {
+func (l Originals) Save(ctx context.Context, batch string, o Original, content io.Reader) error {
 	head, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("encode how the spreadsheet of batch %s was read: %w", batch, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(append(head, '\n')), content)
-	return store.Wrap("save the spreadsheet of batch "+batch, l.saveOriginal(audit.Without(ctx), batch, whole))
+	return store.Wrap("save the spreadsheet of batch "+batch, l.save(audit.Without(ctx), batch, whole))
 }
 
-func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Reader) error {
+func (l Originals) save(ctx context.Context, batch string, content io.Reader) error {
 	if _, err := l.Exec(ctx, `DELETE FROM originals WHERE batch = $1`, batch); err != nil {
 		return err
 	}
@@ -73,9 +73,9 @@ func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Read
 	return err
 }
 
-// LoadOriginal reads the stored spreadsheet of a batch. It returns ErrNotFound if there is none,
+// Load reads the stored spreadsheet of a batch. It returns ErrNotFound if there is none,
 // and ErrSealed.
-func (l *Ledger) LoadOriginal(ctx context.Context, batch string) (*Original, error) {
+func (l Originals) Load(ctx context.Context, batch string) (*Original, error) {
 	content, err := l.UnsealParts(ctx, "original|"+batch,
 		`SELECT sealed FROM originals WHERE batch = $1 ORDER BY part`, batch)
 	if err == nil && len(content) == 0 {

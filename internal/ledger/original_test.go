@@ -16,15 +16,15 @@ func TestOriginals(t *testing.T) { onBothDatabases(t, testOriginals) }
 // goes with its batch.
 func testOriginals(s *suite) {
 	l, ctx := s.open(), s.Context()
-	_, err := l.LoadOriginal(ctx, "b")
+	_, err := l.Originals().Load(ctx, "b")
 	s.wantErr(err, ledger.ErrNotFound)
 	content := make([]byte, 2<<20+17)
 	rand.Read(content)
 	copy(content, "a line\nthe name of a client")
 	o := ledger.Original{Sheet: "Clients", HeaderRow: 4, Width: 3, Used: 5, Added: 1, At: []int{0, -1, 1}}
-	s.must(l.SaveOriginal(ctx, "b", o, strings.NewReader("an import that broke off")))
-	s.must(l.SaveOriginal(ctx, "b", o, bytes.NewReader(content)))
-	got, err := l.LoadOriginal(ctx, "b")
+	s.must(l.Originals().Save(ctx, "b", o, strings.NewReader("an import that broke off")))
+	s.must(l.Originals().Save(ctx, "b", o, bytes.NewReader(content)))
+	got, err := l.Originals().Load(ctx, "b")
 	if s.must(err); !bytes.Equal(got.Content, content) || got.Sheet != "Clients" || got.HeaderRow != 4 ||
 		!slices.Equal(got.At, o.At) {
 		s.Errorf("%+v", got.Sheet)
@@ -44,6 +44,6 @@ func testOriginals(s *suite) {
 	s.must(err)
 	s.must(l.PrepareBatch(ctx, "b"))
 	s.must(l.Uploads().DropPrepared(ctx, "b"))
-	_, err = l.LoadOriginal(ctx, "b")
+	_, err = l.Originals().Load(ctx, "b")
 	s.wantErr(err, ledger.ErrNotFound)
 }

@@ -16,9 +16,9 @@ func TestPlacingReadsOnlyWhatItTouches(t *testing.T) {
 			l, ctx := s.open(), s.Context()
 			s.add(l, batch, reports(batch, rows)...)
 			for placed := 0; placed < rows; {
-				ids, err := l.Sendable(ctx, "", chunk)
+				ids, err := l.Backlog().ListSendable(ctx, "", chunk)
 				s.must(err)
-				ready, err := l.ReadyRows(ctx, ids)
+				ready, err := l.Backlog().LoadSendable(ctx, ids)
 				s.must(err)
 				if len(ready) == 0 {
 					s.Fatalf("%d of %d rows are placed, and none is ready", placed, rows)

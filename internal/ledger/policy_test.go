@@ -101,7 +101,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
 		s.must(l.Approvals().Approve(ctx, "a", "", "ben"))
 		s.must(l.Approvals().Approve(ctx, "b", "plan", "ben"))
-		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 2 {
 			s.Errorf("sendable: %v, %v", ids, err)
 		}
 	})

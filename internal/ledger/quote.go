@@ -20,9 +20,9 @@ type RowQuote struct {
 	Note string
 }
 
-// KeepQuotes saves the expected costs of rows that were never sent, for display and for the sum of
+// Save saves the expected costs of rows that were never sent, for display and for the sum of
 // the funds that are still needed.
-func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
+func (l Quotes) Save(ctx context.Context, quotes []RowQuote) error {
 	records := make([]store.Record, len(quotes))
 	for i, q := range quotes {
 		message := q.Note
@@ -48,8 +48,8 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	return store.Wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)
 }
 
-// KeepBatchQuote saves the quote of a batch in the form of the caller.
-func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte) error {
+// SaveBatch saves the quote of a batch in the form of the caller.
+func (l Quotes) SaveBatch(ctx context.Context, batch string, quote []byte) error {
 	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
@@ -57,8 +57,8 @@ func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte)
 	return store.Wrap("save the quote of batch "+batch, err)
 }
 
-// BatchQuote returns the last saved quote of a batch, or an empty one if none was saved.
-func (l *Ledger) BatchQuote(ctx context.Context, batch string) ([]byte, error) {
+// LoadBatch returns the last saved quote of a batch, or an empty one if none was saved.
+func (l Quotes) LoadBatch(ctx context.Context, batch string) ([]byte, error) {
 	var quote string
 	err := l.Read.QueryRowContext(ctx, `SELECT quote FROM batches WHERE id = $1`, batch).Scan(&quote)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // HasReady reports whether a row may be sent now or later without another commit. Such a row is
 // ready, waits only for its time, and its batch is not on hold. If only is not empty, it considers
 // only that batch.
-func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error) {
+func (l Backlog) HasReady(ctx context.Context, only string) (has bool, err error) {
 	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*) > 0 FROM batches b
 			WHERE `+sending+`

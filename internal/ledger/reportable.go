@@ -80,7 +80,7 @@ const (
 )
 
 // FindReportable reads the state that may need a notification. It changes nothing.
-func (l *Ledger) FindReportable(ctx context.Context) (Reportable, error) {
+func (l Attention) FindReportable(ctx context.Context) (Reportable, error) {
 	n, err := store.Find[Reportable](ctx, l.Read, ErrNotFound, "find what to report", selectReportable)
 	if err != nil {
 		return n, err
@@ -111,9 +111,9 @@ const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS B
 	CROSS JOIN batches b
 	WHERE b.id = r.batch AND b.open = 1`
 
-// Backlog returns the number of rows that wait to be placed and their known cost beyond the
+// Total returns the number of rows that wait to be placed and their known cost beyond the
 // reservations.
-func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
+func (l Backlog) Total(ctx context.Context) (rows int, cost money.Cost, err error) {
 	err = l.Read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, store.Wrap("sum up the rows that wait", err)
 }

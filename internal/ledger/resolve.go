@@ -243,7 +243,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
 
 // UncertainRows lists the uncertain rows of a batch, or of all batches if batch is empty.
-func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
+func (l Resolutions) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
 		return l.page(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID,
@@ -260,7 +260,7 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 // UncertainPage reads a page of the uncertain rows of a batch, or of all batches if batch is empty.
 // The page begins after the row with the ID after. The first page begins after 0. It also returns
 // the total number of uncertain rows.
-func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
+func (l Resolutions) UncertainPage(ctx context.Context, batch string, after int64,
 	limit int) (rows []Row, total int, err error) {
 	err = l.Read.QueryRowContext(ctx,
 		`SELECT COUNT(*) FROM (`+selectIn(batch)+uncertainIn+`) AS found`, batch).Scan(&total)
@@ -280,7 +280,7 @@ type UncertainBatch struct {
 }
 
 // UncertainBatches lists the batches with uncertain rows, the newest first.
-func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
+func (l Resolutions) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
 	return store.List[UncertainBatch](ctx, l.Read, "list the batches with uncertain rows",
 		`SELECT b.id AS batch, b.file, q.rows, q.reserved
 			FROM (SELECT r.batch, COUNT(*) AS rows, CAST(SUM(r.reserved) AS BIGINT) AS reserved

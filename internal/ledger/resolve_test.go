@@ -16,7 +16,7 @@ func TestResolve(t *testing.T) { onBothDatabases(t, testResolve) }
 
 func testResolve(s *suite) {
 	l, ctx := s.open(), s.Context()
-	s.must(l.RecordDeposit(ctx, 3*cost, ""))
+	s.must(l.Entries().RecordDeposit(ctx, 3*cost, ""))
 	rows := s.add(l, "a", reports("a", 3)...)
 	for _, r := range rows[:2] {
 		s.send(l, r)
@@ -24,14 +24,14 @@ func testResolve(s *suite) {
 	}
 	s.add(l, "b", reports("b", 1)...)
 	var ids []int64
-	uncertain, err := l.UncertainRows(ctx, "")
+	uncertain, err := l.Resolutions().UncertainRows(ctx, "")
 	for _, r := range uncertain {
 		ids = append(ids, r.ID)
 	}
 	if err != nil || !slices.Equal(ids, []int64{rows[0].ID, rows[1].ID}) {
 		s.Fatal(ids, err)
 	}
-	if none, err := l.UncertainRows(ctx, "b"); err != nil || len(none) > 0 {
+	if none, err := l.Resolutions().UncertainRows(ctx, "b"); err != nil || len(none) > 0 {
 		s.Fatal(none, err)
 	}
 
@@ -77,7 +77,7 @@ func testResolve(s *suite) {
 // A row that waited for an uncertain purchase goes on when it is resolved.
 func TestResolveWakes(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(ctx, cost, ""))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoAnswer)
@@ -163,7 +163,7 @@ func TestNameCompany(t *testing.T) {
 // order of the claims.
 func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
+		s.must(l.Entries().RecordDeposit(s.Context(), 1_000_000, ""))
 		both := reports("a", 1)
 		both[0].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		r := s.add(l, "a", both...)[0]

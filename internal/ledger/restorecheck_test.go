@@ -19,7 +19,7 @@ func restored(t *testing.T, lost func(s *suite, l *ledger.Ledger, rows []ledger.
 	check func(s *suite, l *ledger.Ledger, rows []ledger.Row)) {
 	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
 		l := s.open()
-		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
+		s.must(l.Entries().RecordDeposit(s.Context(), 1_000_000, ""))
 		rows := s.add(l, "a", reports("a", 6)...)
 		s.place(l, rows[0])
 		place.Keep()
@@ -112,7 +112,7 @@ func TestRestores_EndAfterCreation(t *testing.T) {
 		s.must(l.RecordOutcome(ctx, out))
 		place.Keep()
 		s.await(l)
-		s.must(l.RecordDeposit(ctx, 1, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 1, ""))
 		s.must(l.Close())
 		place.Restore()
 		l = s.open()
@@ -222,7 +222,7 @@ func TestRestores_EventsOfLostRows(t *testing.T) {
 		again := s.add(l, "lost", reports("lost", 2)...)
 		s.suppose(l, at.Add(-time.Hour), s.row(l, again[0].ID), s.row(l, again[1].ID))
 		s.apply(l)
-		offered, _, err := l.Evidence(s.Context(), []int64{again[0].ID, again[1].ID})
+		offered, _, err := l.Resolutions().Evidence(s.Context(), []int64{again[0].ID, again[1].ID})
 		if s.must(err); len(offered[again[0].ID]) != 1 || len(offered[again[1].ID]) != 0 {
 			s.Errorf("%+v", offered)
 		}

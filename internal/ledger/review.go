@@ -30,9 +30,9 @@ type Reviewed struct {
 // filing service's record. A row that could not be read as an order has no request.
 func (r *Row) HeldBack() bool { return r.Result == filing.Invalid && r.Request != nil }
 
-// KeepReview records comparisons. It changes only rows that were never sent and rows that an
+// RecordReview records comparisons. It changes only rows that were never sent and rows that an
 // earlier comparison held back. A row that was sent since stays unchanged.
-func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) error {
+func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed) error {
 	if len(all) == 0 {
 		return nil
 	}

@@ -160,7 +160,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		late := s.lost(l, row)
 		late.Answer.Kind, late.Items = filing.Refused, nil
 		untold := func() int {
-			news, err := l.FindReportable(ctx)
+			news, err := l.Attention().FindReportable(ctx)
 			s.must(err)
 			if len(news.Pending) > 0 {
 				_, err = l.Notifications().Add(ctx, outbox.Notification{
@@ -286,7 +286,7 @@ func (s *suite) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
 		!slices.Equal(verified.Twice, want) {
 		s.Errorf("wrong %q, twice %q", verified.Wrong, verified.Twice)
 	}
-	news, err := l.FindReportable(s.Context())
+	news, err := l.Attention().FindReportable(s.Context())
 	s.must(err)
 	if !slices.ContainsFunc(news.Pending, func(p outbox.Pending) bool {
 		return p.Kind == outbox.KindTwice && p.Row == second.ID && p.Mark == first.ID

@@ -55,7 +55,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		ctx := s.Context()
 		one, two := s.open(), s.open()
 		rows := s.add(one, "a", append(reports("a", 6), agentOrder("comp_x"))...)
-		s.must(one.RecordDeposit(ctx, 100_000, ""))
+		s.must(one.Entries().RecordDeposit(ctx, 100_000, ""))
 		s.place(one, rows[0])
 		place.Keep()
 		s.await(one)
@@ -83,7 +83,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 			}
 		}
 		s.halted(one)
-		s.must(one.RecordDeposit(ctx, 1, ""))
+		s.must(one.Entries().RecordDeposit(ctx, 1, ""))
 		s.must(two.Fleet().ProbeNow(ctx))
 		s.must(two.Fleet().RecordKeyAccepted(ctx))
 		s.halted(two)
@@ -297,7 +297,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 		in := creationOf(row)
 		created := createdBy(in, s.begin(l, in).Try)
 		for range 10 { // more commits than the next process makes before it compares
-			s.must(l.RecordDeposit(ctx, 1, ""))
+			s.must(l.Entries().RecordDeposit(ctx, 1, ""))
 		}
 		lineage, commits := l.Fleet().Commits()
 		place.Restore()
@@ -653,7 +653,7 @@ func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
 		}
 		place.Keep()
 		s.await(l)
-		s.must(l.RecordDeposit(ctx, 1, ""))
+		s.must(l.Entries().RecordDeposit(ctx, 1, ""))
 		place.Restore()
 		s.await(l)
 		s.halted(l)

@@ -275,8 +275,8 @@ const sending = `b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <
 // sendable is the condition under which Begin accepts a row, apart from a halt of the whole fleet.
 const sendable = `r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1 AND ` + sending
 
-// ReadyRows reads the given rows and leaves out rows that may not be sent now.
-func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
+// LoadSendable reads the given rows and leaves out rows that may not be sent now.
+func (l Backlog) LoadSendable(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -288,10 +288,10 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 		ORDER BY r.priority, r.id`, args...)
 }
 
-// Sendable lists at most limit IDs of rows that may be sent now. It takes some rows of every batch
+// ListSendable lists at most limit IDs of rows that may be sent now. It takes some rows of every batch
 // in turn, so that a small batch is not delayed by a large one. If only is not empty, it considers
 // only that batch.
-func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
+func (l Backlog) ListSendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	// With EXISTS, PostgreSQL would read all ready rows.
 	batches, err := store.List[string](ctx, l.Prepared(), "list batches with work",
 		`SELECT b.id FROM batches b

@@ -59,7 +59,7 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		}
 		s.answer(l, rows[0], filing.Accepted)
 		s.want(l, rows[0], filing.Placed, 0)
-		s.wantErr(l.RecordDeposit(ctx, 100, ""), store.ErrNewer)
+		s.wantErr(l.Entries().RecordDeposit(ctx, 100, ""), store.ErrNewer)
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
 		s.send(l, rows[1])
 	})

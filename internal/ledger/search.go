@@ -173,8 +173,8 @@ func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[stri
 	return all, err
 }
 
-// RowsOfCompany lists the submitted rows of a company, the newest first.
-func (l *Ledger) RowsOfCompany(ctx context.Context, key string, limit int) ([]Row, error) {
+// RowsOf lists the submitted rows of a company, the newest first.
+func (l Companies) RowsOf(ctx context.Context, key string, limit int) ([]Row, error) {
 	rows, err := l.page(ctx, selectRows+`r.company_key = $1
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
 		AND NOT (r.result = 'skipped' AND r.corrected_by <> 0) ORDER BY r.id DESC LIMIT $2`, key, limit)
@@ -187,8 +187,8 @@ func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error)
 		ORDER BY r.id LIMIT 20`, order)
 }
 
-// CompanyOfRow returns the key of a row's company, or an empty string if it has none.
-func (l *Ledger) CompanyOfRow(ctx context.Context, row int64) (key string, err error) {
+// KeyOf returns the key of a row's company, or an empty string if it has none.
+func (l Companies) KeyOf(ctx context.Context, row int64) (key string, err error) {
 	err = l.Read.QueryRowContext(ctx, `SELECT company_key FROM rows WHERE id = $1`, row).Scan(&key)
 	return key, store.Wrap("find the company of a row", err)
 }

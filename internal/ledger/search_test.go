@@ -49,7 +49,7 @@ func TestSearchCompanies(t *testing.T) {
 		s.addNamed(l, "three", true, wrong)
 		s.addNamed(l, "draft", false, named(2, "comp_9", "Secret Draft LLC", ""))
 		s.searchCompanies(l)
-		rows, err := l.RowsOfCompany(ctx, "comp_1", 10)
+		rows, err := l.Companies().RowsOf(ctx, "comp_1", 10)
 		if s.must(err); len(rows) != 2 || rows[0].Batch != "two" || rows[1].Batch != "one" {
 			s.Errorf("%d rows of the company", len(rows))
 		}
@@ -118,11 +118,11 @@ func TestSearchFollowsCorrections(t *testing.T) {
 		s.must(err)
 		s.must(l.AddRows(ctx, "fixed", []ledger.Row{fix(2, 3, "comp_3", filing.Ready)}))
 		s.must(l.OpenBatch(ctx, "fixed"))
-		rows, err := l.RowsOfCompany(ctx, "comp_3", 10)
+		rows, err := l.Companies().RowsOf(ctx, "comp_3", 10)
 		if s.must(err); len(rows) != 1 || rows[0].Batch != "fixed" || rows[0].Number != 2 {
 			s.Errorf("%+v", rows)
 		}
-		if rows, err := l.RowsOfCompany(ctx, "comp_x", 10); err != nil || len(rows) > 0 {
+		if rows, err := l.Companies().RowsOf(ctx, "comp_x", 10); err != nil || len(rows) > 0 {
 			s.Errorf("%+v, %v", rows, err)
 		}
 	})
@@ -134,7 +134,7 @@ func TestListAttention(t *testing.T) {
 		s.add(l, "wrong", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid),
 			fix(5, 0, "comp_z", filing.Skipped))
 		s.add(l, "right", filed(2, "comp_7"))
-		got, err := l.ListAttention(ctx)
+		got, err := l.Attention().CountByBatch(ctx)
 		if s.must(err); len(got) != 1 || got["wrong"] != (ledger.BatchAttention{Correct: 2}) {
 			s.Errorf("%+v", got)
 		}

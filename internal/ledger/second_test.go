@@ -72,7 +72,7 @@ func (s *suite) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
 	}
 	s.must(l.AddRows(ctx, id, rows))
 	all := s.rows(l, id)
-	s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: all[0].ID, Cost: money.Cost{Amount: cost}}}))
+	s.must(l.Quotes().Save(ctx, []ledger.RowQuote{{Row: all[0].ID, Cost: money.Cost{Amount: cost}}}))
 	s.must(l.PrepareBatch(ctx, id))
 	return all
 }
@@ -96,7 +96,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 				for _, r := range held {
 					all = append(all, ledger.Reviewed{Row: r.ID, Result: filing.Ready})
 				}
-				return l.KeepReview(s.by("ana"), id, all)
+				return l.RecordReview(s.by("ana"), id, all)
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
@@ -116,7 +116,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 		}
 		// What is known to stay below the amount goes.
 		rows := s.heldBack(l, "below", "ana", 0)
-		s.must(l.KeepReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
+		s.must(l.RecordReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
 		if _, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: "below"}, "plan", "ana"); err != nil {
 			s.Error(err)
 		}
@@ -266,9 +266,9 @@ func TestBatchNotSent(t *testing.T) {
 		s.imported(l, "a", "ana")
 		row := s.rows(l, "a")[0]
 		listed := func() int {
-			ids, err := l.Sendable(ctx, "a", 1)
-			rows, errRows := l.ReadyRows(ctx, []int64{row.ID})
-			more, errMore := l.HasReady(ctx, "a")
+			ids, err := l.Backlog().ListSendable(ctx, "a", 1)
+			rows, errRows := l.Backlog().LoadSendable(ctx, []int64{row.ID})
+			more, errMore := l.Backlog().HasReady(ctx, "a")
 			s.must(errors.Join(err, errRows, errMore))
 			if more {
 				return len(ids) + len(rows) + 1

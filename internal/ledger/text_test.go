@@ -86,7 +86,7 @@ func (s *suite) recordTexts(texts []string) {
 				s.Errorf("an event with %q: %v, %v", text, fresh, err)
 			}
 		}
-		s.must(l.RecordDeposit(ctx, 100_000, text))
+		s.must(l.Entries().RecordDeposit(ctx, 100_000, text))
 		s.must(l.Fleet().RecordKeyRefused(ctx, text))
 		s.must(l.Fleet().RecordKeyAccepted(ctx))
 	}

@@ -113,7 +113,7 @@ func (c settleCase) test(s *suite) {
 
 func TestPlacedOnce(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(s.Context(), 100000, "opening"))
+		s.must(l.Entries().RecordDeposit(s.Context(), 100000, "opening"))
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.send(l, row)
 		for _, tries := range []int{0, 1} { // a redelivered task, stale or fresh
@@ -167,7 +167,7 @@ func TestStaleReadingIsLost(t *testing.T) {
 // nothing, and pays once.
 func TestUncertainIsKept(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
-		s.must(l.RecordDeposit(s.Context(), cost, ""))
+		s.must(l.Entries().RecordDeposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		for _, class := range []filing.AnswerKind{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
 			filing.NoFunds} {

@@ -164,7 +164,7 @@ func testPreparedBatches(s *suite) {
 		got.Approval.AskedBy != "ana" {
 		s.Errorf("%+v", got.Approval)
 	}
-	if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+	if ids, err := b.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 {
 		s.Error(ids, err)
 	}
 
@@ -422,7 +422,7 @@ func TestSubmitKeepsADraftToSendBack(t *testing.T) {
 				s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrSubmitted)
 			}
 		}
-		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 {
 			s.Error(ids, err)
 		}
 	})
@@ -456,7 +456,7 @@ func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 		u = submitted("approved")
 		s.must(l.Approvals().Approve(ctx, u.Batch, "plan", "bob"))
 		s.wantErr(l.Uploads().Delete(ctx, u.ID), ledger.ErrNotFound)
-		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 {
 			s.Error(ids, err)
 		}
 	})

@@ -51,7 +51,7 @@ func TestCertaintyOfBalanceFollowsCommits(t *testing.T) {
 		if c := certainty(); c != money.Known {
 			s.Errorf("certainty %v without a commit of the ledger", c)
 		}
-		s.must(l.Adjust(ctx, money.Cents(1), "a correction"))
+		s.must(l.Entries().Adjust(ctx, money.Cents(1), "a correction"))
 		if c := certainty(); c != money.Estimated {
 			s.Errorf("certainty %v after a commit, want estimated", c)
 		}

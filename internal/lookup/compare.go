@@ -49,7 +49,7 @@ func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	counts, err := o.Ledger.Counts(ctx, batch)
+	figures, err := o.Ledger.Figures(ctx, batch)
 	if err != nil {
 		return Review{}, err
 	}
@@ -57,12 +57,12 @@ func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 		Comparison: o,
 		batch:      b,
 		lookup:     New(o.Records, o.Config),
-		total:      counts[filing.Ready],
+		total:      figures.Counts[filing.Ready],
 		asked:      make(map[string]bool),
 		nearNames:  nearNames{ledger: o.Ledger, batch: b.ID},
 	}
 	for _, step := range []func(context.Context, []ledger.Row) error{c.lookUpPage, c.comparePage} {
-		for page, err := range o.Ledger.RowPages(ctx, batch, mayBeCompared) {
+		for page, err := range ledger.Pages(o.Ledger.Rows(ctx, batch), mayBeCompared) {
 			if err == nil {
 				err = step(ctx, page)
 			}
@@ -183,7 +183,7 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	if err := c.Ledger.Companies().RememberNames(ctx, names); err != nil {
 		return err
 	}
-	return c.Ledger.KeepReview(ctx, c.batch.ID, changed)
+	return c.Ledger.RecordReview(ctx, c.batch.ID, changed)
 }
 
 // collectNames collects the names by which rows without a Company ID refer to a company: its legal

@@ -18,7 +18,11 @@ type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
 	Figures(ctx context.Context, batch string) (ledger.Figures, error)
 	Balance(context.Context) (ledger.Balance, error)
-	Attention(context.Context) (ledger.Attention, error)
+}
+
+// Attention counts what needs the attention of a person.
+type Attention interface {
+	Count(context.Context) (ledger.AttentionCounts, error)
 }
 
 // Halts reports why the fleet is halted and until when this process counts as alive.
@@ -42,10 +46,11 @@ type Queue interface {
 // Fleet is a prometheus.Collector of the figures for the whole fleet. Every process exports the
 // same values, so a query takes the maximum and not the sum.
 type Fleet struct {
-	ledger  Ledger
-	halts   Halts
-	breaker Breaker
-	queue   Queue
+	ledger    Ledger
+	attention Attention
+	halts     Halts
+	breaker   Breaker
+	queue     Queue
 
 	// mu allows one scrape at a time.
 	mu sync.Mutex
@@ -72,13 +77,20 @@ type ledgerReading struct {
 	batches   map[string]int
 	book      ledger.Balance
 	halted    ledger.Halted
-	attention ledger.Attention
+	attention ledger.AttentionCounts
 	lease     time.Time
 }
 
-// NewFleet returns a Fleet that reads from all four during a scrape.
-func NewFleet(l Ledger, h Halts, b Breaker, q Queue) *Fleet {
-	return &Fleet{ledger: l, halts: h, breaker: b, queue: q, finished: make(map[string]batchCount)}
+// NewFleet returns a Fleet that reads from all of them during a scrape.
+func NewFleet(l Ledger, a Attention, h Halts, b Breaker, q Queue) *Fleet {
+	return &Fleet{
+		ledger:    l,
+		attention: a,
+		halts:     h,
+		breaker:   b,
+		queue:     q,
+		finished:  make(map[string]batchCount),
+	}
 }
 
 // readingTimeout limits the reading of each of the two sources. It is shorter than the scrape
@@ -210,7 +222,7 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	if r.book, err = f.ledger.Balance(ctx); err != nil {
 		return r, err
 	}
-	if r.attention, err = f.ledger.Attention(ctx); err != nil {
+	if r.attention, err = f.attention.Count(ctx); err != nil {
 		return r, err
 	}
 	if r.lease, err = f.halts.Lease(ctx); err != nil {

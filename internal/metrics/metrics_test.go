@@ -81,8 +81,8 @@ func (s *standing) Figures(_ context.Context, batch string) (ledger.Figures, err
 
 func (s *standing) Balance(context.Context) (ledger.Balance, error) { return s.book, s.err }
 
-func (s *standing) Attention(context.Context) (ledger.Attention, error) {
-	return ledger.Attention{Exceptions: 3, NewEvents: 1, UnknownEvents: 2, Approvals: 4}, s.err
+func (s *standing) Count(context.Context) (ledger.AttentionCounts, error) {
+	return ledger.AttentionCounts{Exceptions: 3, NewEvents: 1, UnknownEvents: 2, Approvals: 4}, s.err
 }
 
 func (s *standing) Lease(context.Context) (time.Time, error) {
@@ -126,7 +126,7 @@ func newStanding() *standing {
 
 func (s *standing) fleet(state string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(metrics.NewFleet(s, s, breaker(state), queue{}))
+	r.MustRegister(metrics.NewFleet(s, s, s, breaker(state), queue{}))
 	return r
 }
 
@@ -326,7 +326,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 	s.book.HasDeposit = true
 	r := metrics.NewRegistry()
 	metrics.Observe(&answering{}, r)
-	r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
+	r.MustRegister(metrics.NewFleet(s, s, s, breaker("closed"), queue{}))
 	problems, err := testutil.GatherAndLint(r)
 	if err != nil {
 		t.Fatal(err)

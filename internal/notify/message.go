@@ -24,7 +24,7 @@ var testMessage = outbox.Notification{
 }
 
 func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (outbox.Notification, error) {
-	rows, cost, err := n.c.Ledger.Backlog(ctx)
+	rows, cost, err := n.c.Ledger.Backlog().Total(ctx)
 	if err != nil {
 		return outbox.Notification{}, err
 	}
@@ -184,7 +184,7 @@ func (n *Notifier) named(ctx context.Context, of []outbox.Pending,
 		if err != nil {
 			return "", err
 		}
-		names, err := n.c.Ledger.CompanyNames(ctx, []ledger.Row{r})
+		names, err := n.c.Ledger.Companies().NamesOf(ctx, []ledger.Row{r})
 		if err != nil {
 			return "", err
 		}

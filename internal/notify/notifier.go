@@ -136,7 +136,7 @@ func (n *Notifier) check(ctx context.Context, last bool) error {
 
 // write adds a notification to the ledger for each new event.
 func (n *Notifier) write(ctx context.Context, last bool) error {
-	reportable, err := n.c.Ledger.FindReportable(ctx)
+	reportable, err := n.c.Ledger.Attention().FindReportable(ctx)
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		box.want(s.T, "insufficient funds, 3 rows wait")
 		time.Sleep(6 * time.Minute) // it lasts: no word more
 		box.want(s.T)
-		s.must(s.RecordDeposit(ctx, cost, ""))
+		s.must(s.Entries().RecordDeposit(ctx, cost, ""))
 		time.Sleep(time.Minute) // a deposit is no proof: the service is asked first
 		box.want(s.T)
 		s.answer(filing.Accepted, rows[0])
@@ -242,7 +242,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		s.answer(filing.Accepted, rows[1])
 		time.Sleep(6 * time.Minute)
 		box.want(s.T) // the book is empty: still the same want
-		s.must(s.RecordDeposit(ctx, 10*cost, ""))
+		s.must(s.Entries().RecordDeposit(ctx, 10*cost, ""))
 		s.answer(filing.Accepted, rows[1:]...)
 		time.Sleep(sufficientFor + 2*checkInterval)
 		box.want(s.T, "b.xlsx is finished: 3 of 3 rows placed", "funds are sufficient again")
@@ -306,7 +306,7 @@ func TestSumsThatAreTheLeastSaySo(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
 		least := money.Cost{Amount: cost, Certainty: money.Unknown}
-		s.must(s.RecordDeposit(ctx, 10*cost, ""))
+		s.must(s.Entries().RecordDeposit(ctx, 10*cost, ""))
 		known, not := s.add("known", 2), s.addAt(least, "not", 2)
 		s.answer(filing.NoAnswer, known[0], not[0])
 		s.answer(filing.Accepted, known[1], not[1])
@@ -477,7 +477,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 			s.must(n.check(context.Background(), false))
 		}
 		box.want(s.T, "new.xlsx is finished: 1 of 1 row placed")
-		reportable, err := s.FindReportable(context.Background())
+		reportable, err := s.Attention().FindReportable(context.Background())
 		if err != nil || len(reportable.Ended) > 0 {
 			t.Errorf("%v, %v", reportable.Ended, err)
 		}

@@ -39,17 +39,17 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 			return err
 		},
 		"names are accepted": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
-			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[1].ID, Result: filing.Ready}})
+			return l.RecordReview(ctx, "a", []ledger.Reviewed{{Row: rows[1].ID, Result: filing.Ready}})
 		},
 		"a row is held back": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
-			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}})
+			return l.RecordReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}})
 		},
 		"a request is completed": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
-			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Ready,
+			return l.RecordReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Ready,
 				Request: report(2, "comp_9", filing.Ready).Request}})
 		},
 		"a row costs more": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
-			return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 7600}}})
+			return l.Quotes().Save(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 7600}}})
 		},
 		"another batch corrects it": func(ctx context.Context, l *ledger.Ledger, _ []ledger.Row) error {
 			_, err := l.CreateBatch(ctx, ledger.Batch{
@@ -101,7 +101,7 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 					t.Errorf("the approver saw %d order, and approved others: %v",
 						seen.Figures.Counts[filing.Ready], err)
 				}
-				if all, err := l.Sendable(ctx, "a", 100); err != nil || len(all) != 0 {
+				if all, err := l.Backlog().ListSendable(ctx, "a", 100); err != nil || len(all) != 0 {
 					t.Errorf("%d rows are sent without an approval, %v", len(all), err)
 				}
 				now, err := pricing.Propose(ctx, l, stored, "a")

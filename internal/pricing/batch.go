@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -31,6 +32,8 @@ type BatchQuote struct {
 	Kinds []KindQuote
 }
 
+func isReady(r *ledger.Row) bool { return r.Result == filing.Ready }
+
 // QuoteBatch quotes every ready row of a batch from the spreadsheet and the ledger, stores each
 // row's quote and returns their sum. Earlier purchases cost nothing and are not counted. QuoteBatch
 // sends no request.
@@ -40,7 +43,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 	if err != nil {
 		return q, err
 	}
-	for page, err := range l.ReadyPages(ctx, batch) {
+	for page, err := range ledger.Pages(l.Rows(ctx, batch), isReady) {
 		if err != nil {
 			return q, err
 		}
@@ -67,7 +70,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
 			}
 		}
-		if err := l.KeepQuotes(ctx, quotes); err != nil {
+		if err := l.Quotes().Save(ctx, quotes); err != nil {
 			return q, err
 		}
 	}

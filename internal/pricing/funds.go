@@ -38,7 +38,7 @@ func LoadFunds(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (f Funds, 
 			return f, fmt.Errorf("sum up the orders of batch %s: %w", b.ID, err)
 		}
 	}
-	queued, cost, err := l.Backlog(ctx)
+	queued, cost, err := l.Backlog().Total(ctx)
 	if err != nil {
 		return f, err
 	}

@@ -106,12 +106,12 @@ func (q *BatchQuote) Save(ctx context.Context, l *ledger.Ledger, batch string) e
 	if err != nil {
 		return fmt.Errorf("store the quote of batch %s: %w", batch, err)
 	}
-	return l.KeepBatchQuote(ctx, batch, body)
+	return l.Quotes().SaveBatch(ctx, batch, body)
 }
 
 // LoadBatchQuote loads the last quote of a batch. It returns false if none is stored.
 func LoadBatchQuote(ctx context.Context, l *ledger.Ledger, batch string) (q BatchQuote, found bool, err error) {
-	body, err := l.BatchQuote(ctx, batch)
+	body, err := l.Quotes().LoadBatch(ctx, batch)
 	if err != nil || len(body) == 0 {
 		return q, false, err
 	}

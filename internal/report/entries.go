@@ -43,7 +43,7 @@ func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.Entry
 	if err != nil {
 		return nil, err
 	}
-	names, err := l.CompanyNames(ctx, slices.Collect(maps.Values(rows)))
+	names, err := l.Companies().NamesOf(ctx, slices.Collect(maps.Values(rows)))
 	if err != nil {
 		return nil, err
 	}

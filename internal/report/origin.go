@@ -26,10 +26,8 @@ func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, erro
 	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought,
 		Beside: c.beside, Options: c.batch.Options, Orders: c.orders, Results: c.results}
 	var err error
-	if l, ok := l.(interface {
-		FilingAccounts(ctx context.Context) ([]string, error)
-	}); ok {
-		o.Accounts, err = l.FilingAccounts(ctx)
+	if l, ok := l.(interface{ Organizations() ledger.Organizations }); ok {
+		o.Accounts, err = l.Organizations().Accounts(ctx)
 	}
 	return o, err
 }

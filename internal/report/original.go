@@ -26,7 +26,7 @@ type original struct {
 
 // originals is a ledger that stores the workbooks of batches.
 type originals interface {
-	LoadOriginal(ctx context.Context, batch string) (*ledger.Original, error)
+	Originals() ledger.Originals
 }
 
 // maxFirst is the last column in which the result columns may begin. A wider sheet has a stray
@@ -41,7 +41,7 @@ func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) erro
 	if !ok {
 		return nil
 	}
-	o, err := from.LoadOriginal(ctx, p.batch.ID)
+	o, err := from.Originals().Load(ctx, p.batch.ID)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, store.ErrSealed) {
 		return nil
 	}

@@ -183,7 +183,7 @@ type Events map[string][]ledger.Event
 
 // loadEvents loads the events of these orders.
 func loadEvents(ctx context.Context, l *ledger.Ledger, orders []string) (Events, error) {
-	all, err := l.UnknownEvents(ctx, orders)
+	all, err := l.Events().ListUnknown(ctx, orders)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ type Candidate struct {
 
 // ListUncertain lists the uncertain orders of a batch. An empty batch means all batches.
 func ListUncertain(ctx context.Context, l *ledger.Ledger, batch string) ([]*UncertainOrder, error) {
-	rows, err := l.UncertainRows(ctx, batch)
+	rows, err := l.Resolutions().UncertainRows(ctx, batch)
 	if err != nil {
 		return nil, fmt.Errorf("list the uncertain rows: %w", err)
 	}
@@ -61,7 +61,7 @@ func ListUncertain(ctx context.Context, l *ledger.Ledger, batch string) ([]*Unce
 // starts after the row with the Row.ID after, and after is 0 on the first page.
 func ListUncertainPage(ctx context.Context, l *ledger.Ledger, batch string, after int64,
 	limit int) (page []*UncertainOrder, total int, err error) {
-	rows, total, err := l.UncertainPage(ctx, batch, after, limit)
+	rows, total, err := l.Resolutions().UncertainPage(ctx, batch, after, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list the uncertain rows: %w", err)
 	}
@@ -76,7 +76,7 @@ func loadOrders(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) ([]*Un
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	evidence, more, err := l.Evidence(ctx, ids)
+	evidence, more, err := l.Resolutions().Evidence(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("load the evidence: %w", err)
 	}
@@ -84,18 +84,22 @@ func loadOrders(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) ([]*Un
 	if err != nil {
 		return nil, err
 	}
-	names, err := l.CompanyNames(ctx, rows)
+	names, err := l.Companies().NamesOf(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("load the company names of uncertain rows: %w", err)
 	}
-	attempts, err := l.AttemptsOf(ctx, ids)
+	attempts, err := l.Attempts(ctx, ids...)
 	if err != nil {
 		return nil, err
+	}
+	of := make(map[int64][]ledger.Attempt)
+	for _, a := range attempts {
+		of[a.Row] = append(of[a.Row], a)
 	}
 	orders := make([]*UncertainOrder, len(rows))
 	var candidates []string
 	for i, r := range rows {
-		o := &UncertainOrder{Row: r, Company: names[r.ID], Attempts: attempts[r.ID], MoreCandidates: more[r.ID]}
+		o := &UncertainOrder{Row: r, Company: names[r.ID], Attempts: of[r.ID], MoreCandidates: more[r.ID]}
 		for _, found := range evidence[r.ID] {
 			c := newCandidate(found.Events)
 			c.Others = found.Rows - 1

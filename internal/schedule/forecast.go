@@ -70,7 +70,7 @@ func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 		return nil, err
 	}
 	f.Runs, f.Broken = slices.Clone(planned.runs), planned.broken
-	if f.Queued, f.QueuedFor, err = s.c.Ledger.Backlog(ctx); err != nil {
+	if f.Queued, f.QueuedFor, err = s.c.Ledger.Backlog().Total(ctx); err != nil {
 		return nil, err
 	}
 	funds, err := s.c.Ledger.Balance(ctx)

@@ -148,10 +148,10 @@ func TestForecastText(t *testing.T) {
 	says("The balance is unknown: no deposit is recorded.")
 	all := f.forecast(200)
 	first, last := all.Runs[0], all.Runs[len(all.Runs)-1]
-	f.must(f.RecordDeposit(t.Context(), first.Needed-100, ""))
+	f.must(f.Entries().RecordDeposit(t.Context(), first.Needed-100, ""))
 	says(fmt.Sprintf("available by %s: $1.00 more than now. Until %s you need", first.Date.American(),
 		last.Date.American()))
-	f.must(f.RecordDeposit(t.Context(), last.Needed, ""))
+	f.must(f.Entries().RecordDeposit(t.Context(), last.Needed, ""))
 	says("The balance covers all orders until Jul 29, 2027: about " + money.Cents(last.Needed).Dollars() + " of ")
 	if short := f.forecast(200).FirstShort(); short != nil {
 		t.Errorf("%+v", short)
@@ -186,7 +186,7 @@ func TestFundsAreRemindedOf(t *testing.T) {
 	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
 	f.add("due", strings.ReplaceAll(forecastList, "CORP", "LLC"),
 		schedule.Options{Due: "30 days before", FilingYear: "this"})
-	f.must(f.RecordDeposit(t.Context(), 100_00, ""))
+	f.must(f.Entries().RecordDeposit(t.Context(), 100_00, ""))
 	var told []string
 	for range 150 {
 		for range 2 {
@@ -202,7 +202,7 @@ func TestFundsAreRemindedOf(t *testing.T) {
 			}
 		}
 		if len(told) == 3 {
-			f.must(f.RecordDeposit(t.Context(), 5000_00, ""))
+			f.must(f.Entries().RecordDeposit(t.Context(), 5000_00, ""))
 		}
 	}
 	want := []string{

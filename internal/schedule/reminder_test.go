@@ -49,7 +49,7 @@ func testReminders(t *testing.T, database string) {
 		Options: schedule.Options{Due: "30 days before", Zone: "America/New_York", FilingYear: "this"},
 	})
 	must(err)
-	must(l.RecordDeposit(ctx, 1000_00, ""))
+	must(l.Entries().RecordDeposit(ctx, 1000_00, ""))
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	must(err)
 	must(schedule.NewRecords(l).SetFirmZone(ctx, zone.String()))

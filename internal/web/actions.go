@@ -64,7 +64,7 @@ func (o *overview) facts(ctx context.Context) (actionFacts, error) {
 func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 	var all []ledger.Batch
 	err = errors.Join(
-		load(&f.at)(o.Ledger.ListAttention(ctx)),
+		load(&f.at)(o.Ledger.Attention().CountByBatch(ctx)),
 		load(&all)(o.Ledger.Batches(ctx)),
 		load(&f.backups)(loadBackups(o.Settings, o.Ledger.Now())),
 		load(&f.fleet)(o.loadFleet(ctx)),
@@ -77,7 +77,7 @@ func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 		}
 	}
 	if err == nil && (f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends()) {
-		f.rows, f.queued, err = o.Ledger.Backlog(ctx)
+		f.rows, f.queued, err = o.Ledger.Backlog().Total(ctx)
 	}
 	return f, err
 }

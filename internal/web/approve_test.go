@@ -85,7 +85,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed",
 		"Nothing was sent")
 	v.wants(v.page("/batches/"+batch+"/approve"), `value="`+plan+`"`)
-	counts := need(s.Ledger.Counts(t.Context(), batch))(s)
+	counts := need(s.Ledger.Figures(t.Context(), batch))(s).Counts
 	if counts[filing.Ready] != 3 || s.plan(batch) != plan {
 		t.Errorf("%v, %s", counts, s.plan(batch))
 	}
@@ -102,7 +102,7 @@ var elements = regexp.MustCompile(`<[^>]*>`)
 func TestTheApprovalPage(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
-	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, "check 1"))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 30_00, "check 1"))
 	v := s.as(account.Preparer)
 	path, body := v.sheet("clients.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,DE,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n"+
@@ -259,12 +259,12 @@ func (w *walk) drain() {
 	w.Helper()
 	ctx := w.Context()
 	w.until("what may be placed is", func() bool {
-		ids := need(w.Ledger.Sendable(ctx, "", 1))(w)
+		ids := need(w.Ledger.Backlog().ListSendable(ctx, "", 1))(w)
 		batches, err := w.Ledger.Batches(ctx)
 		w.must(err)
 		placing := 0
 		for _, b := range batches {
-			counts := need(w.Ledger.Counts(ctx, b.ID))(w)
+			counts := need(w.Ledger.Figures(ctx, b.ID))(w).Counts
 			placing += counts[filing.Placing]
 		}
 		return len(ids)+placing == 0
@@ -366,7 +366,7 @@ var ways = []way{
 			w.service.ClearFaults()
 		},
 		one: func(w *walk) {
-			rows, err := w.Ledger.UncertainRows(w.Context(), "")
+			rows, err := w.Ledger.Resolutions().UncertainRows(w.Context(), "")
 			if w.must(err); len(rows) != 1 {
 				w.Fatalf("%d uncertain rows", len(rows))
 			}

@@ -74,7 +74,7 @@ func (h *balanceHandler) balance(v *request) error {
 		load(&halt)(h.Ledger.Fleet().Halt(ctx)),
 		h.loadLines(v, p))
 	if err == nil {
-		p.Rows, p.Queued, err = h.Ledger.Backlog(ctx)
+		p.Rows, p.Queued, err = h.Ledger.Backlog().Total(ctx)
 	}
 	if err != nil {
 		return err
@@ -129,9 +129,9 @@ func (h *balanceHandler) recordEntry(v *request) error {
 	if err != nil {
 		return err
 	}
-	enter, act := h.Ledger.RecordDeposit, "deposit"
+	enter, act := h.Ledger.Entries().RecordDeposit, "deposit"
 	if kind == ledger.Adjustment {
-		enter, act = h.Ledger.Adjust, "adjust"
+		enter, act = h.Ledger.Entries().Adjust, "adjust"
 	}
 	said := amount.Dollars()
 	if note != "" {

@@ -68,7 +68,7 @@ func TestNoDeposit(t *testing.T) {
 // The page says what the queued rows take, and what a deposit means for them.
 func TestBalanceOfAQueue(t *testing.T) {
 	s, v := visit(t, account.Preparer, account.Operator)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
 	v.submit(path, body)
@@ -133,7 +133,7 @@ func checkbox(t *testing.T, body, name string) string {
 func TestEntriesInPages(t *testing.T) {
 	s := newSite(t)
 	for i := range linesOnPage + 5 {
-		s.must(s.Ledger.RecordDeposit(t.Context(), money.Cents(100+i), ""))
+		s.must(s.Ledger.Entries().RecordDeposit(t.Context(), money.Cents(100+i), ""))
 	}
 	v := s.as(account.Approver)
 	_, body := v.get("/balance")
@@ -157,7 +157,7 @@ func TestAskForFunds(t *testing.T) {
 // lines are filtered, and the CSV has what is filtered, with the same balances.
 func TestBalanceOfRetries(t *testing.T) {
 	s, v := visit(t, account.Preparer, account.Operator)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, "=wire"))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 5000_00, "=wire"))
 	batch := v.submit(v.sheet("a.csv", someClients))
 	var first ledger.Row
 	for row, err := range s.Ledger.Rows(t.Context(), batch) {
@@ -237,7 +237,7 @@ func TestForecast(t *testing.T) {
 		Options: schedule.Options{Due: "60 days before", Zone: "America/New_York", FilingYear: "this"},
 	})
 	s.must(err)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 100_00, ""))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 100_00, ""))
 	v.wants(v.page("/balance"), `href="/balance/forecast"`)
 	v.wants(v.page("/balance/forecast?days=365"), "Have about $327.50 available by", "$227.50 more than now",
 		">florida</bdi>",

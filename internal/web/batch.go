@@ -94,7 +94,7 @@ func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	p.Record = b.Approval.State != ledger.NoApproval
 	err = errors.Join(
 		load(&p.Again)(loadCostApproval(v, h.Ledger.Approvals(), b.ID, p.Panel.facts.Increase)),
-		load(&p.Corrections)(h.Ledger.Corrections(v.ctx(), b.ID)),
+		load(&p.Corrections)(h.Ledger.Corrections().List(v.ctx(), b.ID)),
 		load(&p.List)(h.rows.list(v, b, c)))
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 		p.Steps, p.Waits = steps(2), true
@@ -324,10 +324,10 @@ func (h *batchHandler) dismissRows(v *request, b ledger.Batch) error {
 	if err != nil || n < 1 {
 		return errForm
 	}
-	if err := h.Ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
+	if err := h.Ledger.Corrections().DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
 		return err
 	}
-	pending, err := h.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
+	pending, err := h.Ledger.Corrections().FindPending(v.ctx(), ledger.BatchRow{Batch: b.ID})
 	if err != nil {
 		return err
 	}

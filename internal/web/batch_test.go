@@ -21,7 +21,7 @@ import (
 func (s *testSite) answered(batch string) (counts ledger.Counts) {
 	s.Helper()
 	s.until("every row has its answer", func() bool {
-		counts = need(s.Ledger.Counts(s.Context(), batch))(s)
+		counts = need(s.Ledger.Figures(s.Context(), batch))(s).Counts
 		return counts[filing.Ready]+counts[filing.Placing] == 0
 	})
 	return counts
@@ -106,7 +106,7 @@ func TestBatchHolds(t *testing.T) {
 		batch := v.submit(v.sheet("clients.csv", someClients))
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
 		if c.deposit > 0 {
-			s.must(s.Ledger.RecordDeposit(t.Context(), c.deposit, ""))
+			s.must(s.Ledger.Entries().RecordDeposit(t.Context(), c.deposit, ""))
 		}
 		s.place()
 		s.until("the fleet stops", func() bool {
@@ -286,16 +286,16 @@ func TestDismissRows(t *testing.T) {
 	if _, body := v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
 		t.Errorf("they still need action:\n%s", body)
 	}
-	counts, err := s.Ledger.Counts(t.Context(), batch)
-	if s.must(err); counts[filing.Skipped] != 2 || counts[filing.Placed] != 1 {
-		t.Errorf("%v", counts)
+	figures, err := s.Ledger.Figures(t.Context(), batch)
+	if s.must(err); figures.Counts[filing.Skipped] != 2 || figures.Counts[filing.Placed] != 1 {
+		t.Errorf("%v", figures.Counts)
 	}
 	for number, reason := range map[int]string{3: "422", 4: "two digits"} {
 		v.wants(v.page(fmt.Sprintf("/batches/%s/rows/%d", batch, number)), "dismissed by "+v.name, reason)
 	}
 	v.post("/batches/" + batch + "/retry")
-	if counts, err = s.Ledger.Counts(t.Context(), batch); err != nil || counts[filing.Skipped] != 2 {
-		t.Errorf("%v, %v", counts, err)
+	if figures, err = s.Ledger.Figures(t.Context(), batch); err != nil || figures.Counts[filing.Skipped] != 2 {
+		t.Errorf("%v, %v", figures.Counts, err)
 	}
 }
 
@@ -382,6 +382,6 @@ func TestRowPage_BoughtInPart(t *testing.T) {
 		t.Fatalf("%+v", row)
 	}
 	v.wants(v.page("/batches/"+batch+"/rows/2"), "<dt>Charged</dt><dd>"+row.Spent.String()+"</dd>")
-	company := need(s.Ledger.CompanyOfRow(t.Context(), row.ID))(s)
+	company := need(s.Ledger.Companies().KeyOf(t.Context(), row.ID))(s)
 	v.wants(v.page(companyPath(company)), `class="money">`+shortCost(row.Spent)+"</td>")
 }

@@ -105,7 +105,7 @@ func (h *companyHandler) company(v *request) error {
 		p.Record = &record
 	}
 	var rows []ledger.Row
-	if err = errors.Join(err, load(&rows)(h.Ledger.RowsOfCompany(ctx, c.Key, filingsOfCompany+1))); err != nil {
+	if err = errors.Join(err, load(&rows)(h.Ledger.Companies().RowsOf(ctx, c.Key, filingsOfCompany+1))); err != nil {
 		return err
 	}
 	rows, p.Cut = firstOf(rows, filingsOfCompany)
@@ -367,7 +367,7 @@ func (h *companyHandler) findOrders(ctx context.Context, order string) (all []fo
 	var names map[int64]string
 	var batches map[string]ledger.Batch
 	err = errors.Join(
-		load(&names)(h.Ledger.CompanyNames(ctx, rows)),
+		load(&names)(h.Ledger.Companies().NamesOf(ctx, rows)),
 		load(&batches)(h.batchesOf(ctx, rows)))
 	for _, r := range rows {
 		all = append(all, foundRow{r, batches[r.Batch].File, names[r.ID], text.Line(report.Message(&r))})

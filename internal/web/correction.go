@@ -25,7 +25,7 @@ func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 	if len(kept.Rows) == 0 {
 		return v.nothingToCorrect(b)
 	}
-	waiting, found, err := h.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
+	waiting, found, err := h.Ledger.Corrections().FindWaiting(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}

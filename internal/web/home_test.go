@@ -44,7 +44,7 @@ func TestHome(t *testing.T) {
 // one does not hide an order that may have been placed.
 func TestStatusOfBatches(t *testing.T) {
 	s, v := visit(t, account.Preparer, account.Operator)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 1_00, ""))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 1_00, ""))
 	batch := v.submit(v.sheet("clients.csv", someClients))
 	s.place()
 	v.soon("/", `<span class="badge paused">Waiting for funds</span>`)

@@ -129,8 +129,8 @@ func (h *rowHandler) row(v *request, b ledger.Batch) error {
 	var company, pending string
 	err = errors.Join(
 		load(&p.Row)(listed(b, row)),
-		load(&pending)(h.Ledger.FindPendingCorrection(ctx, ledger.BatchRow{Batch: b.ID, Number: row.Number})),
-		load(&company)(h.Ledger.CompanyOfRow(ctx, row.ID)),
+		load(&pending)(h.Ledger.Corrections().FindPending(ctx, ledger.BatchRow{Batch: b.ID, Number: row.Number})),
+		load(&company)(h.Ledger.Companies().KeyOf(ctx, row.ID)),
 		load(&p.Attempts)(h.Ledger.Attempts(ctx, row.ID)),
 		load(&p.Events)(h.Ledger.Events().ListOf(ctx, row.ID)),
 		load(&p.Documents)(collect(h.Ledger.Documents().OfRow(ctx, row.ID))),

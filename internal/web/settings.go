@@ -197,7 +197,7 @@ type workersPage struct {
 	Halt      string
 	Backlog   int
 	Needed    money.Cost
-	Attention ledger.Attention
+	Attention ledger.AttentionCounts
 	// Queue is the number of queued tasks by asynq's states.
 	Queue    map[string]int
 	QueueErr string
@@ -211,12 +211,12 @@ func (h *settingsHandler) workers(v *request) error {
 	err := errors.Join(
 		load(&p.Processes)(h.Ledger.Fleet().Processes(ctx)),
 		load(&p.Halted)(h.Ledger.Fleet().Halt(ctx)),
-		load(&p.Attention)(h.Ledger.Attention(ctx)),
+		load(&p.Attention)(h.Ledger.Attention().Count(ctx)),
 		load(&p.Notices)(h.Ledger.Notifications().List(ctx, 20)))
 	if err != nil {
 		return err
 	}
-	if p.Backlog, p.Needed, err = h.Ledger.Backlog(ctx); err != nil {
+	if p.Backlog, p.Needed, err = h.Ledger.Backlog().Total(ctx); err != nil {
 		return err
 	}
 	for _, one := range p.Processes {

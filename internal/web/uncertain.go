@@ -91,7 +91,7 @@ func (h *uncertainHandler) uncertain(v *request) error {
 	}
 	p.Pager, all = keyset(v, "after", all, uncertainOnPage, func(o *resolve.UncertainOrder) any { return o.Row.ID }, "")
 	p.Pager.Total = total
-	batches, err := h.Ledger.UncertainBatches(ctx)
+	batches, err := h.Ledger.Resolutions().UncertainBatches(ctx)
 	if err != nil {
 		return err
 	}

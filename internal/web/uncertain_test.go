@@ -24,7 +24,7 @@ func (s *testSite) inDoubt(v *visitor, content string) (batch string, rows []led
 	batch = v.submit(v.sheet("doubts <i>.csv", content))
 	s.answered(batch)
 	s.service.ClearFaults()
-	rows = need(s.Ledger.UncertainRows(s.Context(), batch))(s)
+	rows = need(s.Ledger.Resolutions().UncertainRows(s.Context(), batch))(s)
 	if len(rows) == 0 {
 		s.Fatal("no row is uncertain")
 	}
@@ -85,7 +85,7 @@ const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Ema
 func TestSettle(t *testing.T) {
 	s, v := visit(t, account.Roles...)
 	s.place()
-	s.must(s.Ledger.RecordDeposit(t.Context(), 10_000_00, ""))
+	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 10_000_00, ""))
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
 	held := rows[0].Reserved
