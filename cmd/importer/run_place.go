@@ -19,7 +19,7 @@ import (
 func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) error {
 	// A person who runs the command again may have added funds, so try one order.
 	err := r.waiter.throughOutage(ctx, func() error {
-		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx))
+		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().AllowProbe(ctx))
 	})
 	if err != nil {
 		return err

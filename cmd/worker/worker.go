@@ -152,7 +152,7 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 		case <-tick.C:
 		}
 		// A ledger that does not answer may recover. The health checks report it.
-		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, store.ErrNewer) {
+		if err := l.Fleet().RequireCurrent(ctx); errors.Is(err, store.ErrNewer) {
 			w.log.Error("worker outdated", "err", err)
 			return err
 		}

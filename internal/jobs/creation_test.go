@@ -281,13 +281,13 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 	f.stops(jobs.OutOfFunds, "new")
 	f.wantPosts("/companies", 0)
 	// The same run again asks: with one company, not with six.
-	f.must(f.Fleet().ProbeNow(t.Context()))
+	f.must(f.Fleet().AllowProbe(t.Context()))
 	f.stops(jobs.OutOfFunds, "new")
 	if n := f.posts("/companies"); n == 0 || n > 3 {
 		t.Errorf("%d companies were created to ask for funds", n)
 	}
 	f.service.Deposit(rich)
-	f.must(f.Fleet().ProbeNow(t.Context()))
+	f.must(f.Fleet().AllowProbe(t.Context()))
 	f.placeRest("new")
 	f.run("reports")
 	f.wantPosts("/companies", 6)

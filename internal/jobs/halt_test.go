@@ -45,10 +45,10 @@ func TestRun_FundsForHalf(t *testing.T) {
 			t.Errorf("%d placed; %d orders asked in vain, with %d in flight", placed, asked, flying)
 		}
 		// The same run again asks once.
-		f.must(f.Fleet().ProbeNow(t.Context()))
+		f.must(f.Fleet().AllowProbe(t.Context()))
 		f.stops(jobs.OutOfFunds, "a")
 		f.service.Deposit(60 * each)
-		f.must(f.Fleet().ProbeNow(t.Context()))
+		f.must(f.Fleet().AllowProbe(t.Context()))
 		f.placeRest("a")
 		if n := f.service.Books().Refused[402] - asked; n != 1 {
 			t.Errorf("the same run again, and after the deposit, asked %d times in vain", n)

@@ -47,7 +47,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 			}
 		}
 		for _, l := range []*ledger.Ledger{f.Ledger, two} { // each has written back what it knows
-			f.must(l.Fleet().ProbeNow(t.Context()))
+			f.must(l.Fleet().AllowProbe(t.Context()))
 		}
 		f.eventually("what was sent is recorded, and nothing else", func() bool {
 			out, counts := int(sent.Load()), f.counts("a")
@@ -78,7 +78,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 		place.Keep()
 		f.eventually("the connections that broke are made anew", func() bool {
 			_, err := f.Fleet().Halt(t.Context())
-			return err == nil && f.Fleet().ProbeNow(t.Context()) == nil
+			return err == nil && f.Fleet().AllowProbe(t.Context()) == nil
 		})
 		f.placeRest("a")
 		f.start().Stop() // whose first sweep leaves the number
@@ -88,7 +88,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 		f.dir = ledgertest.Dir(t)
 		f.Ledger = f.openLedger()
 		f.start()
-		f.must(f.Fleet().ProbeNow(t.Context()))
+		f.must(f.Fleet().AllowProbe(t.Context()))
 		f.halt(filing.HaltRestored)
 		f.wantPosts("/orders", 4)
 	})

@@ -150,7 +150,7 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits bool, err error) {
 	batch := u.Batch
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		s, err := stageOf(ctx, tx, batch)
+		s, err := loadStage(ctx, tx, batch)
 		if s.open {
 			return ErrSubmitted
 		}

@@ -41,7 +41,7 @@ type ApprovalEvent struct {
 // of the batch and the cost of its ready rows.
 func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e ApprovalEvent) error {
 	if e.Orders == 0 {
-		f, err := db.figures(ctx, tx, `rows`, batch)
+		f, err := db.sumFigures(ctx, tx, `rows`, batch)
 		if err != nil {
 			return err
 		}

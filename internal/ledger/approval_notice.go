@@ -19,7 +19,7 @@ func approvalPath(batch string) string { return "/batches/" + batch + "/approve"
 
 // describeOrders describes the orders of a batch for a message: their number and cost.
 func (db *database) describeOrders(ctx context.Context, tx *sql.Tx, batch string) (string, error) {
-	f, err := db.figures(ctx, tx, `rows`, batch)
+	f, err := db.sumFigures(ctx, tx, `rows`, batch)
 	return fmt.Sprintf("%s, %s", wording.Count(f.Orders, "order"), f.Needed), err
 }
 

@@ -100,11 +100,11 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 				},
 			)
 		}
-		request, err := document(stored, stored == nil)
+		request, err := encodeJSON(stored, stored == nil)
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Number, err)
 		}
-		faults, err := document(r.Faults, len(r.Faults) == 0)
+		faults, err := encodeJSON(r.Faults, len(r.Faults) == 0)
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
@@ -123,10 +123,10 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			store.Number("corrects", r.Corrects),
 			store.Number("repeats", r.Repeats),
 		}
-		records[i] = append(records[i], r.listed(b.Fields)...)
+		records[i] = append(records[i], r.companyColumns(b.Fields)...)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := l.importing(ctx, tx, batch); err != nil {
+		if err := l.requireImport(ctx, tx, batch); err != nil {
 			return err
 		}
 		if err := l.ExecRecords(
@@ -147,10 +147,10 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	return store.Wrap("add rows to batch "+batch, err)
 }
 
-// importing returns ErrImport unless this process may still add rows to the batch. Another process
-// may have found it dead and started the import again.
-func (db *database) importing(ctx context.Context, tx *sql.Tx, batch string) error {
-	switch s, err := stageOf(ctx, tx, batch); {
+// requireImport returns ErrImport unless this process may still add rows to the batch. Another
+// process may have found it dead and started the import again.
+func (db *database) requireImport(ctx context.Context, tx *sql.Tx, batch string) error {
+	switch s, err := loadStage(ctx, tx, batch); {
 	case err != nil:
 		return err
 	case s.open || s.prepared || s.owner != db.owner.ID:
@@ -165,15 +165,15 @@ type stage struct {
 	owner                    string
 }
 
-func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
+func loadStage(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	var s stage
 	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
 		batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
 	return s, store.OrElse(err, ErrNotFound)
 }
 
-// document returns a value as JSON text, or an empty string if none is set.
-func document(v any, none bool) (string, error) {
+// encodeJSON returns a value as JSON text, or an empty string if none is set.
+func encodeJSON(v any, none bool) (string, error) {
 	if none {
 		return "", nil
 	}
@@ -185,7 +185,7 @@ func document(v any, none bool) (string, error) {
 // it, even if this one has ended.
 func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := l.importing(ctx, tx, batch); err != nil {
+		if err := l.requireImport(ctx, tx, batch); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(
@@ -201,7 +201,7 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 // ErrCanceled and ErrImport.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		s, err := stageOf(ctx, tx, batch)
+		s, err := loadStage(ctx, tx, batch)
 		switch {
 		case err != nil:
 			return err
@@ -255,17 +255,17 @@ func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error 
 // PauseBatch keeps the batch's rows from being sent until ResumeBatch. Until then its share of the
 // funds is available to other batches.
 func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.allocateFunds)
+	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.allocateFunds)
 }
 
 // ResumeBatch ends a pause. Because a person has looked, it also lets a fleet halted for funds
 // probe at once.
 func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.probeNow)
+	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.allowProbe)
 }
 
-// onBatch changes a batch and its corrections and calls then, in one commit.
-func (db *database) onBatch(ctx context.Context, batch, query string,
+// changeBatch changes a batch and its corrections and calls then, in one commit.
+func (db *database) changeBatch(ctx context.Context, batch, query string,
 	then func(context.Context, *sql.Tx, *control) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
 		found := false
@@ -402,7 +402,7 @@ func (db *database) sendAgain(ctx context.Context, batch, which string, incomple
 				return err
 			}
 			left += canceled
-			s, err := stageOf(ctx, tx, batch)
+			s, err := loadStage(ctx, tx, batch)
 			if err != nil || n == 0 && (!incomplete || s.open || s.prepared) {
 				return err
 			}
@@ -447,7 +447,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 // Batch finds a batch by its ID or by an unambiguous prefix of it. An empty ID finds the newest
 // batch that has begun, or else the newest batch. It returns ErrNotFound.
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
-	batches, err := l.batches(ctx,
+	batches, err := l.listBatches(ctx,
 		`WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
 			ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, CASE WHEN $2 = ''
 			AND open = 0 THEN 1 ELSE 0 END, created_at DESC, id LIMIT 2`, len(id), id)
@@ -466,19 +466,19 @@ func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 
 // Batches lists all batches, the newest first.
 func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
-	return l.batches(ctx, `ORDER BY created_at DESC, id`)
+	return l.listBatches(ctx, `ORDER BY created_at DESC, id`)
 }
 
 // Batches lists the open batches with ready rows, including rows that wait. If only is not
 // empty, it lists only that batch.
 func (l Backlog) Batches(ctx context.Context, only string) ([]Batch, error) {
-	return l.batches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
+	return l.listBatches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
 		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.blocked_on = '')
 		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.blocked_on <> ''))
 		ORDER BY created_at DESC, id`, only)
 }
 
-func (db *database) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
+func (db *database) listBatches(ctx context.Context, where string, args ...any) ([]Batch, error) {
 	rows, err := db.Read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list batches: %w", err)

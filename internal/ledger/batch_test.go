@@ -279,7 +279,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		s.want(l, doubt, filing.Uncertain, cost)
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
-		s.must(l.Fleet().ProbeNow(s.Context())) // for the 402 above
+		s.must(l.Fleet().AllowProbe(s.Context())) // for the 402 above
 		if ids, err := l.Backlog().ListSendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent in a canceled batch, %v", ids, err)
 		}
@@ -312,7 +312,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 		s.answer(l, lost, filing.NoAnswer)
 		s.answer(l, broke, filing.NoFunds)
 		s.must(l.Resolutions().MarkNotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
-		s.must(l.Fleet().ProbeNow(ctx)) // for the 402 above
+		s.must(l.Fleet().AllowProbe(ctx)) // for the 402 above
 		other := s.add(l, "b2", reports("b1", 6)[5])[0]
 		s.place(l, other)
 

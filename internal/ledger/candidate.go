@@ -115,7 +115,7 @@ func (db *database) listPossibleOwners(ctx context.Context) ([]possibleOwner, er
 // listOrphanEvents lists the events of orphan orders that arrived between two times, without their
 // bodies and sorted by order.
 func (db *database) listOrphanEvents(ctx context.Context, from, to int64) ([]Event, error) {
-	return db.bodilessEvents(ctx, readOrphanEvents, from, to)
+	return db.listBodilessEvents(ctx, readOrphanEvents, from, to)
 }
 
 // Evidence is an orphan order that may belong to a row.

@@ -181,9 +181,9 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	return Halted{}, false
 }
 
-// learn updates the fleet halt from an answer. Ordered reports whether the answer is to an order
-// rather than to the creation of a company or to a look-up.
-func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
+// applyAnswer updates the fleet halt from an answer. Ordered reports whether the answer is to an
+// order rather than to the creation of a company or to a look-up.
+func (c *control) applyAnswer(row int64, a filing.Answer, ordered bool, now int64) {
 	probing := c.probeRow == row
 	if probing {
 		c.probeRow = 0
@@ -216,12 +216,12 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 		// next probe. If the creation were not admitted, a batch of new companies alone could never
 		// probe.
 		if probing && c.halt == filing.HaltFunds && ordered {
-			c.resume()
+			c.endHalt()
 		}
 	}
 }
 
-func (c *control) resume() {
+func (c *control) endHalt() {
 	c.halt, c.haltNote, c.haltedAt, c.probeAt, c.probeRow, c.probeWait = filing.NoHalt, "", 0, 0, 0, 0
 }
 
@@ -260,13 +260,13 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	return Halted{}, nil
 }
 
-// ProbeNow lets a fleet halted for funds probe at once and unblocks the rows that wait for funds. A
-// deposit, a resume and a repeated run call it.
-func (l Fleet) ProbeNow(ctx context.Context) error {
-	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.probeNow(ctx, tx, c) })
+// AllowProbe lets a fleet halted for funds probe at once and unblocks the rows that wait for funds.
+// A deposit, a resume and a repeated run call it.
+func (l Fleet) AllowProbe(ctx context.Context) error {
+	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.allowProbe(ctx, tx, c) })
 }
 
-func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error {
+func (db *database) allowProbe(ctx context.Context, tx *sql.Tx, c *control) error {
 	if c.halt == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
@@ -277,7 +277,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
 		if c.halt == filing.HaltKey {
-			c.resume()
+			c.endHalt()
 		}
 		return nil
 	})
@@ -286,7 +286,7 @@ func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 // RecordKeyRefused halts the fleet after a look-up was answered with 401 or 403.
 func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
+		c.applyAnswer(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
 }
@@ -294,7 +294,7 @@ func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 // RecordBusy halts the fleet for a while after a look-up was answered with 429 or 503.
 func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
+		c.applyAnswer(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
 	})
 }
@@ -317,9 +317,9 @@ func modeError(holds, asked string) error {
 			"DATABASE_URL)", ErrMode, holds, asked)
 }
 
-// untilKnown makes the change of an audit event once. It retries a commit whose outcome is unknown.
+// changeOnce makes the change of an audit event once. It retries a commit whose outcome is unknown.
 // ErrDone then means that the commit succeeded.
-func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
+func (db *database) changeOnce(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	if !audit.IsPending(ctx) {
 		return db.change(ctx, f) // without an unrecorded event, a retry could make the change twice
 	}

@@ -53,7 +53,7 @@ func VerifyCopy(ctx context.Context, path string) (c Copy, err error) {
 		return c, fmt.Errorf("%w: %w", store.ErrCopy, err)
 	}
 	c.At = store.FromMillis(at)
-	if c.Organizations, _, err = organizations(ctx, db.Read); err != nil {
+	if c.Organizations, _, err = listOrganizations(ctx, db.Read); err != nil {
 		return c, fmt.Errorf("%w: %w", store.ErrCopy, err)
 	}
 	if c.AuditReport, err = l.Verify(ctx); err != nil {

@@ -71,7 +71,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 	if err != nil || original == "" || waits || applied {
 		return err
 	}
-	switch s, err := stageOf(ctx, tx, original); {
+	switch s, err := loadStage(ctx, tx, original); {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
@@ -85,7 +85,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 	if err != nil {
 		return err
 	}
-	all, err := corrections(ctx, tx, batch, original)
+	all, err := listCorrections(ctx, tx, batch, original)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 // refuseForeignImport returns ErrImporting if the owner of an import is another living process.
 func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
 	// The owners are read in the transaction so that an owner that was just added counts.
-	owners, err := db.owners(ctx, tx)
+	owners, err := db.listProcesses(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,9 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 	return nil
 }
 
-// corrections reads the rows of a batch of corrections together with the rows that they correct.
-func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
+// listCorrections reads the rows of a batch of corrections together with the rows that they
+// correct.
+func listCorrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	return store.List[correction](ctx, tx, "read the corrections of batch "+original,
 		`SELECT n.id, n.number, n.result, n.repeats, n.corrects AS "of",
 				CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END AS same,
@@ -247,5 +248,5 @@ const selectWithCorrections = `WITH RECURSIVE shown (id) AS (
 
 // List lists the batches of corrections whose rows the results of a batch show.
 func (l Corrections) List(ctx context.Context, batch string) ([]Batch, error) {
-	return l.batches(ctx, `WHERE id <> $1 AND id IN (`+selectWithCorrections+`) ORDER BY created_at, id`, batch)
+	return l.listBatches(ctx, `WHERE id <> $1 AND id IN (`+selectWithCorrections+`) ORDER BY created_at, id`, batch)
 }

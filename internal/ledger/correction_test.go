@@ -342,7 +342,7 @@ func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
 		s.halted(l)
 		s.must(l.Restores().EndUnsent(ctx))
 		s.exec(`UPDATE control SET restart_wait_until = 0`)
-		s.must(l.Fleet().ProbeNow(ctx))
+		s.must(l.Fleet().AllowProbe(ctx))
 		row := s.rows(l, "whole")[0]
 		late := s.notPlaced(l, row)
 		late.Of = row.InBatch()

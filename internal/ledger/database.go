@@ -41,7 +41,7 @@ type database struct {
 	renewing sync.Mutex
 	// leasedUntil is the end of the lease as the machine's uptime, in nanoseconds.
 	leasedUntil atomic.Int64
-	out         out
+	inFlight    inFlight
 }
 
 // The types over one database.

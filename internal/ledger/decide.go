@@ -47,7 +47,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	}
 	g.recordAttempt(s, *a, owner, o)
 	if current {
-		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
+		g.c.applyAnswer(o.Row, o.Answer, !o.Creates, g.now)
 		s.due, s.owner = store.ToMillis(o.Due), ""
 		if o.Answer.Kind.Lost() { // the service may work on it for as long as a request lasts
 			s.due = max(s.due, s.since+g.db.owner.Timeout.Milliseconds())
@@ -638,9 +638,9 @@ func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, no
 	}
 }
 
-// errLost is an ErrTransition. It is returned if another row now has the ID of the row that was
+// errOtherRow is an ErrTransition. It is returned if another row now has the ID of the row that was
 // read.
-var errLost = fmt.Errorf("%w: the row is not the one that was read", ErrTransition)
+var errOtherRow = fmt.Errorf("%w: the row is not the one that was read", ErrTransition)
 
 // deferRow commits a Deferral.
 func (g *groupWriter) deferRow(a *Deferral) error {
@@ -649,7 +649,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	case !ok:
 		return ErrNotFound
 	case !s.isAt(a.Of):
-		return errLost
+		return errOtherRow
 	}
 	if s.result != filing.Ready {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)

@@ -29,15 +29,15 @@ type Document struct {
 
 // OfBatch streams the documents of a batch and of its corrections, in the order of its rows.
 func (l Documents) OfBatch(ctx context.Context, batch string) iter.Seq2[Document, error] {
-	return l.documents(ctx, `result_rows`, `r.batch = $1`, batch)
+	return l.listDocuments(ctx, `result_rows`, `r.batch = $1`, batch)
 }
 
 // OfRow streams the documents of a row.
 func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, error] {
-	return l.documents(ctx, `rows`, `r.id = $1`, row)
+	return l.listDocuments(ctx, `rows`, `r.id = $1`, row)
 }
 
-func (l Documents) documents(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
+func (l Documents) listDocuments(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
 	return store.Stream[Document](ctx, l.Read, "list documents",
 		`SELECT d.id, d.type, d.order_id, r.id AS "row", r.batch, r.number, i.product, d.created_at AS at, d.event
 			FROM `+from+` r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id

@@ -36,7 +36,7 @@ func TestEntryLines(t *testing.T) {
 			s.pass(time.Second)
 			s.send(l, rows[0])
 			s.answer(l, rows[0], filing.NoFunds)
-			s.must(l.Fleet().ProbeNow(ctx))
+			s.must(l.Fleet().AllowProbe(ctx))
 		}
 		s.pass(2 * time.Second)
 		s.must(l.Entries().Adjust(ctx, -7, "fee of the bank"))

@@ -73,13 +73,13 @@ func (e Event) at() int64 {
 // Keep stores an event once. The event is durable when Keep returns. Fresh is false if the event
 // was already stored.
 func (l Events) Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
-	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
+	return l.saveEvent(ctx, Event{Event: e, Body: body, State: EventNew})
 }
 
 // KeepUnreadable stores a signed body that is not an event, under the hash of the body.
 func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
-	return l.keep(ctx, Event{
+	return l.saveEvent(ctx, Event{
 		Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])},
 		Body:  body,
 		State: EventUnreadable,
@@ -87,7 +87,7 @@ func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fr
 	})
 }
 
-func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
+func (db *database) saveEvent(ctx context.Context, e Event) (fresh bool, err error) {
 	e.ID = store.Storable(e.ID) // as the database stores it, because the event may come again
 	t := &transition{event: &e}
 	if err := db.submit(ctx, t); err != nil {
@@ -167,7 +167,7 @@ const eventColumns = `seq, id, type, created_at, received_at, order_id, order_ty
 		filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year,
 		subscription_status, state, row, note`
 
-func (db *database) events(ctx context.Context, q store.Lister, where string, args ...any) ([]Event, error) {
+func (db *database) listEvents(ctx context.Context, q store.Lister, where string, args ...any) ([]Event, error) {
 	events, err := store.List[Event](ctx, q, "read events",
 		`SELECT `+eventColumns+`, body FROM events e WHERE `+where, args...)
 	for i := range events {
@@ -176,14 +176,14 @@ func (db *database) events(ctx context.Context, q store.Lister, where string, ar
 	return events, err
 }
 
-// bodilessEvents reads events without their bodies, which may be a megabyte each.
-func (db *database) bodilessEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
+// listBodilessEvents reads events without their bodies, which may be a megabyte each.
+func (db *database) listBodilessEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
 	return store.List[Event](ctx, db.Read, "read events", `SELECT `+eventColumns+` FROM events e WHERE `+where, args...)
 }
 
 // ListOf lists the events of a row's orders, in order of arrival.
 func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
-	return l.events(
+	return l.listEvents(
 		ctx, l.Read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '')
 			AND e.order_id <> ''
 			ORDER BY e.seq`, row)
@@ -191,7 +191,7 @@ func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 
 // List lists the newest events of a state. An empty state selects all events.
 func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event, error) {
-	return l.events(ctx, l.Read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
+	return l.listEvents(ctx, l.Read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
 // ListUnknown lists the orphan events of these orders without their bodies, for each order the
@@ -200,7 +200,7 @@ func (l Events) ListUnknown(ctx context.Context, orders []string) ([]Event, erro
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := store.Among(l.Dialect, some)
-		found, err := l.bodilessEvents(ctx, `e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
+		found, err := l.listBodilessEvents(ctx, `e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func (l Events) Apply(ctx context.Context) (done int, err error) {
 // applyGroup applies one group of new events, or only the event seq if seq is not zero.
 func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err error) {
 	err = db.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: store.ToMillis(db.Now())}).apply(seq)
+		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: store.ToMillis(db.Now())}).applyEvents(seq)
 		return err
 	})
 	return done, err
@@ -252,7 +252,7 @@ func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err er
 // applyApart applies the events of a failed group one by one. An event that fails again is ignored
 // from then on. It is kept as received, with the reason in its note.
 func (db *database) applyApart(ctx context.Context) (done int, err error) {
-	events, err := db.events(ctx, db.Read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+	events, err := db.listEvents(ctx, db.Read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
 	if err != nil {
 		return 0, err
 	}
@@ -309,8 +309,8 @@ type reportedItem struct {
 	touched bool
 }
 
-func (a *applier) apply(seq int64) (int, error) {
-	events, err := a.db.events(a.ctx, a.tx,
+func (a *applier) applyEvents(seq int64) (int, error) {
+	events, err := a.db.listEvents(a.ctx, a.tx,
 		`e.state = 'new' AND (CAST($2 AS BIGINT) = 0 OR e.seq = CAST($2 AS BIGINT)) ORDER BY e.seq LIMIT $1`,
 		maxApplied, seq)
 	if err != nil || len(events) == 0 {
@@ -323,7 +323,7 @@ func (a *applier) apply(seq int64) (int, error) {
 		return 0, err
 	}
 	for _, e := range events {
-		state, note := a.look(e)
+		state, note := a.applyEvent(e)
 		var row int64
 		if items := a.items[e.OrderID]; len(items) > 0 {
 			row = items[0].row
@@ -416,8 +416,8 @@ func (a *applier) readItems(events []Event) error {
 	return store.Wrap("read the orders of events", err)
 }
 
-// look applies an event to the items of its order and returns the event's new state and note.
-func (a *applier) look(e Event) (EventState, string) {
+// applyEvent applies an event to the items of its order and returns the event's new state and note.
+func (a *applier) applyEvent(e Event) (EventState, string) {
 	items := a.items[e.OrderID]
 	switch {
 	case e.Type != filing.StatusChanged && e.Type != filing.DocumentUploaded && e.SubscriptionStatus == "":
@@ -448,9 +448,9 @@ func (a *applier) look(e Event) (EventState, string) {
 	}
 	moved := false
 	for _, t := range items {
-		moved = t.subscribe(e) || moved
+		moved = t.updateSubscription(e) || moved
 		if e.Type == filing.StatusChanged {
-			moved = t.move(e) || moved
+			moved = t.updateStatus(e) || moved
 		}
 	}
 	if !moved {
@@ -459,9 +459,9 @@ func (a *applier) look(e Event) (EventState, string) {
 	return EventApplied, ""
 }
 
-// subscribe takes over the subscription status of an event, unless a newer one is known. It reports
-// whether it did.
-func (t *reportedItem) subscribe(e Event) bool {
+// updateSubscription takes over the subscription status of an event, unless a newer one is known.
+// It reports whether it did.
+func (t *reportedItem) updateSubscription(e Event) bool {
 	if e.SubscriptionStatus == "" || e.at() < t.subscribed {
 		return false
 	}
@@ -469,9 +469,9 @@ func (t *reportedItem) subscribe(e Event) bool {
 	return true
 }
 
-// move takes over the status of an event, unless a newer one is known. A filed filing stays filed.
-// Of two events with the same time the more advanced status counts.
-func (t *reportedItem) move(e Event) bool {
+// updateStatus takes over the status of an event, unless a newer one is known. A filed filing stays
+// filed. Of two events with the same time the more advanced status counts.
+func (t *reportedItem) updateStatus(e Event) bool {
 	at := e.at()
 	filed, was := e.FilingStatus == filing.FiledStatus, t.status == filing.FiledStatus
 	switch {

@@ -62,7 +62,7 @@ func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) 
 		name, query string
 		args        []any
 	}{
-		{"rows in flight", `SELECT r.id, r.cells FROM rows r WHERE ` + arePlacing, nil},
+		{"rows in flight", `SELECT r.id, r.cells FROM rows r WHERE ` + placingRows, nil},
 		{"backlog", selectBacklog, nil},
 		{"pending correction", selectPendingCorrection, []any{"b", 2}},
 		{"results", selectResults + `r.batch = $1 AND r.number > $2 ORDER BY r.number, r.id LIMIT 10`, []any{"b", 2}},

@@ -70,16 +70,16 @@ const selectFigures = `SELECT result, CASE WHEN blocked_on LIKE '` + blockedOnKe
 
 // Figures returns the sums over the rows of a batch. Corrected rows count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, l.Read, `rows`, batch)
+	return l.sumFigures(ctx, l.Read, `rows`, batch)
 }
 
 // ResultFigures returns the sums over the results of a batch, which include corrected rows. Sums
 // over several batches count corrected rows twice.
 func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, l.Read, `result_rows`, batch)
+	return l.sumFigures(ctx, l.Read, `result_rows`, batch)
 }
 
-func (db *database) figures(ctx context.Context, q store.Querier, from, batch string) (Figures, error) {
+func (db *database) sumFigures(ctx context.Context, q store.Querier, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
 	what := "sum up the rows of batch " + batch
 	groups, err := store.List[struct {
@@ -178,7 +178,7 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	if err != nil {
 		return Filings{}, fmt.Errorf("sum up the filings of batch %s: %w", batch, err)
 	}
-	covered, err := l.covered(ctx, ` AND r.id IN (SELECT id FROM result_rows WHERE batch = $1)`, batch)
+	covered, err := l.listCovered(ctx, ` AND r.id IN (SELECT id FROM result_rows WHERE batch = $1)`, batch)
 	for _, c := range covered {
 		if c.By.Lapsed != "" {
 			f.Uncovered++

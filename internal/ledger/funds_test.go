@@ -334,7 +334,7 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		stopped()
 		s.answer(l, rows[1], filing.NoFunds) // was on its way
 		stopped()
-		s.must(l.Fleet().ProbeNow(ctx)) // funds have nothing to do with it
+		s.must(l.Fleet().AllowProbe(ctx)) // funds have nothing to do with it
 		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}

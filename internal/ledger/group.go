@@ -169,7 +169,7 @@ func (g *groupWriter) write(group []*transition) error {
 			}
 			o := t.outcome
 			if t.unsent && g.db.restoreDetector.wasRestored(g.c) {
-				o = o.forgotten()
+				o = o.withoutAnswer()
 			}
 			t.err = g.recordOutcome(o, t.unsent)
 		}

@@ -523,7 +523,7 @@ func (w *world) control(t *rapid.T) {
 	case "key":
 		err = l.Fleet().RecordKeyAccepted(ctx)
 	case "ask":
-		err = l.Fleet().ProbeNow(ctx)
+		err = l.Fleet().AllowProbe(ctx)
 	}
 	w.must(err)
 }

@@ -135,7 +135,7 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 		s.send(l, again)
 		s.answer(l, again, filing.NoFunds)
 		s.must(l.Entries().RecordDeposit(s.Context(), 1, ""))
-		s.must(l.Fleet().ProbeNow(s.Context()))
+		s.must(l.Fleet().AllowProbe(s.Context()))
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount += 2
 		if begun := s.begin(l, dearer); !begun.Short {

@@ -94,7 +94,7 @@ func join(ctx context.Context, db *store.DB, c Config) (*Ledger, error) {
 		committed:    make(chan struct{}),
 	}}
 	l.owner.Timeout = cmp.Or(c.Timeout, 30*time.Second)
-	if err := errors.Join(l.loadCommits(), l.enlist(ctx)); err != nil {
+	if err := errors.Join(l.loadCommits(), l.register(ctx)); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	l.stopped.Add(2)
@@ -117,7 +117,7 @@ func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		close(l.stop)
 		l.stopped.Wait()
-		err = errors.Join(l.retire(), l.DB.Close())
+		err = errors.Join(l.unregister(), l.DB.Close())
 	})
 	return err
 }
@@ -144,7 +144,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 			return err
 		}
 		c.fileReplaced = replaced
-		if err := db.compare(ctx, tx, c, known); err != nil {
+		if err := db.detectRestore(ctx, tx, c, known); err != nil {
 			return err
 		}
 		if err := f(tx, c); err != nil {

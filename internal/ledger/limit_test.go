@@ -32,7 +32,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, cheaper); begun.Try != 1 {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.Fleet().ProbeNow(ctx)) // money is not what it waits for
+		s.must(l.Fleet().AllowProbe(ctx)) // money is not what it waits for
 		increase, err := l.Approvals().CostIncrease(ctx, "a")
 		if err != nil || increase.Plan == "" || increase != (ledger.CostIncrease{
 			Rows:     1,

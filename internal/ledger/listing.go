@@ -125,30 +125,30 @@ func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total in
 	if q.Upto > 0 {
 		args = append(args, q.Upto, q.Limit)
 		where += fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`, len(args)-1, len(args))
-		rows, err = l.page(ctx, selectResults+where, args...)
+		rows, err = l.loadPage(ctx, selectResults+where, args...)
 		slices.Reverse(rows)
 		return rows, total, err
 	}
 	args = append(args, q.After, q.Limit)
 	where += fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1, len(args))
-	rows, err = l.page(ctx, selectResults+where, args...)
+	rows, err = l.loadPage(ctx, selectResults+where, args...)
 	return rows, total, err
 }
 
 // RowNumbered finds a row by its number in its sheet, in the form that the results of its batch
 // show. It returns ErrNotFound if no such row exists.
 func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row, error) {
-	return l.rowNumbered(ctx, selectResults, batch, number)
+	return l.findRow(ctx, selectResults, batch, number)
 }
 
 // UploadedRow finds a row by its number in its sheet, in the form before its correction. It returns
 // ErrNotFound if no such row exists.
 func (l *Ledger) UploadedRow(ctx context.Context, batch string, number int) (Row, error) {
-	return l.rowNumbered(ctx, selectRows, batch, number)
+	return l.findRow(ctx, selectRows, batch, number)
 }
 
-func (db *database) rowNumbered(ctx context.Context, from, batch string, number int) (Row, error) {
-	page, err := db.page(ctx, from+`r.batch = $1 AND r.number = $2 ORDER BY r.id LIMIT 1`, batch, number)
+func (db *database) findRow(ctx context.Context, from, batch string, number int) (Row, error) {
+	page, err := db.loadPage(ctx, from+`r.batch = $1 AND r.number = $2 ORDER BY r.id LIMIT 1`, batch, number)
 	if err == nil && len(page) == 0 {
 		err = ErrNotFound
 	}

@@ -88,7 +88,7 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 		if k.mode != "" && k.mode != c.Mode {
 			return modeError(k.mode, c.Mode)
 		}
-		known, unnamed, err := organizations(ctx, tx)
+		known, unnamed, err := listOrganizations(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (l Organizations) Accounts(ctx context.Context) ([]string, error) {
 	if err := l.Read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
 		return nil, fmt.Errorf("read the ledger's accounts: %w", err)
 	}
-	known, unnamed, err := organizations(ctx, l.Read)
+	known, unnamed, err := listOrganizations(ctx, l.Read)
 	var all []string
 	for _, o := range known {
 		all = append(all, Client{Mode: mode, Organization: o}.Account())
@@ -159,11 +159,11 @@ func (l Organizations) Accounts(ctx context.Context) ([]string, error) {
 // List lists the organizations that the ledger is bound to. The list is empty if it is not bound
 // yet.
 func (l Organizations) List(ctx context.Context) ([]Organization, error) {
-	known, _, err := organizations(ctx, l.Read)
+	known, _, err := listOrganizations(ctx, l.Read)
 	return known, err
 }
 
-func organizations(ctx context.Context, q store.Querier) (known []Organization, unnamed []string, err error) {
+func listOrganizations(ctx context.Context, q store.Querier) (known []Organization, unnamed []string, err error) {
 	all, err := store.List[struct {
 		Organization
 		Unnamed string

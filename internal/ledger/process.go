@@ -45,15 +45,15 @@ type Process struct {
 // ID identifies this process among all processes that ever opened the ledger.
 func (l Fleet) ID() string { return l.owner.ID }
 
-// enlist registers this process in the ledger.
-func (db *database) enlist(ctx context.Context) error {
+// register registers this process in the ledger.
+func (db *database) register(ctx context.Context) error {
 	from := db.Clock.Uptime()
 	err := db.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
 		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
 		db.owner.StartedAt = store.FromMillis(c.now)
-		return db.enroll(ctx, tx)
+		return db.writeRegistration(ctx, tx)
 	})
 	if err == nil {
 		db.leasedUntil.Store(int64(from + db.lease))
@@ -68,7 +68,7 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	if !db.Clock.IsUptime() {
 		return nil
 	}
-	others, err := db.owners(ctx, tx)
+	others, err := db.listProcesses(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (db *database) keepLease() {
 		case <-tick.C:
 			ctx, cancel := context.WithTimeout(context.Background(), db.lease/3)
 			_ = db.renew(ctx)
-			_ = db.look(ctx)
+			_ = db.checkForRestore(ctx)
 			_ = db.saveCommits()
 			cancel()
 		}
@@ -118,15 +118,15 @@ func (db *database) renew(ctx context.Context) error {
 	db.renewing.Lock()
 	defer db.renewing.Unlock()
 	from := db.Clock.Uptime()
-	err := db.Transact(audit.Without(ctx), func(tx *sql.Tx) error { return db.enroll(ctx, tx) })
+	err := db.Transact(audit.Without(ctx), func(tx *sql.Tx) error { return db.writeRegistration(ctx, tx) })
 	if err == nil {
 		db.leasedUntil.Store(int64(from + db.lease))
 	}
 	return err
 }
 
-// enroll renews the registration of this process for one more lease.
-func (db *database) enroll(ctx context.Context, x store.Execer) error {
+// writeRegistration renews the registration of this process for one more lease.
+func (db *database) writeRegistration(ctx context.Context, x store.Execer) error {
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO processes (id, host, pid, lock, started_at, what, hold, places, timeout, expires_at)
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9, `+db.Clock.SQL()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
@@ -163,8 +163,8 @@ func (l Fleet) SetHold(ctx context.Context, hold string) error {
 	return l.renew(ctx)
 }
 
-// retire ends the registration of this process.
-func (db *database) retire() error {
+// unregister ends the registration of this process.
+func (db *database) unregister() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	// While the process has placing rows, it stays listed as dead, because the sweep needs its
@@ -182,10 +182,10 @@ func (db *database) retire() error {
 	return errors.Join(store.Wrap("retire process "+db.owner.ID, err), db.saveCommits())
 }
 
-// alive reports whether the owner may still be running at the time now of the database. For a
+// isAlive reports whether the owner may still be running at the time now of the database. For a
 // process on this machine, its lock decides. For another machine, the lease is compared with the
 // clock that wrote it, never with this machine's clock.
-func (db *database) alive(o Process, now int64) bool {
+func (db *database) isAlive(o Process, now int64) bool {
 	if o.ID == db.owner.ID {
 		return true
 	}
@@ -195,8 +195,8 @@ func (db *database) alive(o Process, now int64) bool {
 	return now < store.ToMillis(o.ExpiresAt)
 }
 
-// owners lists all registered processes, the oldest first, and which of them are alive.
-func (db *database) owners(ctx context.Context, q store.Querier) ([]Process, error) {
+// listProcesses lists all registered processes, the oldest first, and which of them are alive.
+func (db *database) listProcesses(ctx context.Context, q store.Querier) ([]Process, error) {
 	found, err := store.List[struct {
 		Process
 		Path         string
@@ -212,7 +212,7 @@ func (db *database) owners(ctx context.Context, q store.Querier) ([]Process, err
 	for i, f := range found {
 		p := f.Process
 		p.lock, p.Timeout = f.Path, time.Duration(f.Milliseconds)*time.Millisecond
-		p.Alive = db.alive(p, f.Now)
+		p.Alive = db.isAlive(p, f.Now)
 		all[i] = p
 	}
 	return all, err
@@ -220,18 +220,18 @@ func (db *database) owners(ctx context.Context, q store.Querier) ([]Process, err
 
 // IsAlive reports within a change whether a process has the ledger open.
 func (l Fleet) IsAlive(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
-	all, err := l.owners(ctx, tx)
+	all, err := l.listProcesses(ctx, tx)
 	return slices.ContainsFunc(all, func(p Process) bool { return p.ID == id && p.Alive }), err
 }
 
 // Processes lists the processes that have the ledger open, the oldest first, and the dead ones that
 // are not removed yet.
 func (l Fleet) Processes(ctx context.Context) ([]Process, error) {
-	return l.owners(ctx, l.Read)
+	return l.listProcesses(ctx, l.Read)
 }
 
-// Others counts the other live processes that place orders.
-func (l Fleet) Others(ctx context.Context) (int, error) {
+// CountOthers counts the other live processes that place orders.
+func (l Fleet) CountOthers(ctx context.Context) (int, error) {
 	all, err := l.Processes(ctx)
 	n := 0
 	for _, p := range all {
@@ -248,14 +248,14 @@ type attempt struct {
 	try int
 }
 
-// out counts the callers of each attempt of this process, from before the commit of its intent
+// inFlight counts the callers of each attempt of this process, from before the commit of its intent
 // until after the commit of its outcome. Of several callers only one may send.
-type out struct {
+type inFlight struct {
 	mu       sync.Mutex
 	attempts map[attempt]int
 }
 
-func (o *out) begin(a attempt) {
+func (o *inFlight) addCaller(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.attempts == nil {
@@ -265,7 +265,7 @@ func (o *out) begin(a attempt) {
 }
 
 // removeCaller removes a caller that may not send.
-func (o *out) removeCaller(a attempt) {
+func (o *inFlight) removeCaller(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.attempts[a] > 1 {
@@ -276,29 +276,29 @@ func (o *out) removeCaller(a attempt) {
 }
 
 // removeAttempt removes the attempt.
-func (o *out) removeAttempt(a attempt) {
+func (o *inFlight) removeAttempt(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.attempts, a)
 }
 
-func (o *out) has(a attempt) bool {
+func (o *inFlight) has(a attempt) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.attempts[a] > 0
 }
 
-// giveBack resolves an intent of this process that was committed although the confirmation was
+// releaseIntent resolves an intent of this process that was committed although the confirmation was
 // lost. Its caller did not send the order.
-func (db *database) giveBack(ctx context.Context, r Row) error {
+func (db *database) releaseIntent(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
 	return store.Wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
 }
 
-// forgotten returns the outcome that replaces "not sent" after the ledger went back in time. This
-// process may have sent the order so long ago that it no longer remembers the answer.
-func (o *Outcome) forgotten() *Outcome {
+// withoutAnswer returns the outcome that replaces "not sent" after the ledger went back in time.
+// This process may have sent the order so long ago that it no longer remembers the answer.
+func (o *Outcome) withoutAnswer() *Outcome {
 	lost := *o
 	lost.Answer = filing.Answer{
 		Kind:    filing.NoAnswer,
@@ -318,9 +318,9 @@ type Orphan struct {
 	Due time.Time
 }
 
-// arePlacing selects the rows in flight. The plus keeps SQLite from reading all rows in the order
+// placingRows selects the rows in flight. The plus keeps SQLite from reading all rows in the order
 // of their IDs.
-const arePlacing = `r.result = 'placing' ORDER BY +r.id`
+const placingRows = `r.result = 'placing' ORDER BY +r.id`
 
 // Orphans lists the placing rows whose process is gone, and removes dead processes that have no
 // placing rows left.
@@ -328,13 +328,13 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	// Rows are read before processes, so that the owner of each row is already registered, unless
 	// it is gone. In the reverse order, a process that has just begun would be missed.
 	var placing []Row
-	for row, err := range streamRows(ctx, l.Prepared(), selectRows+arePlacing) {
+	for row, err := range streamRows(ctx, l.Prepared(), selectRows+placingRows) {
 		if err != nil {
 			return nil, err
 		}
 		placing = append(placing, row)
 	}
-	owners, err := l.owners(ctx, l.Read)
+	owners, err := l.listProcesses(ctx, l.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -361,15 +361,15 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	for _, r := range placing {
 		o, listed := known[r.Owner]
 		switch {
-		case r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}):
-			if err := l.giveBack(ctx, r); err != nil {
+		case r.Owner == l.owner.ID && !l.inFlight.has(attempt{r.ID, r.Tries}):
+			if err := l.releaseIntent(ctx, r); err != nil {
 				return nil, err
 			}
 		case o.Alive:
 		case !listed:
 			orphans = append(orphans, Orphan{Row: r, Due: r.UpdatedAt.Add(unlistedTimeout)})
 		default:
-			orphans = append(orphans, Orphan{Row: r, Due: l.quiet(r, o)})
+			orphans = append(orphans, Orphan{Row: r, Due: l.requestEnd(r, o)})
 		}
 	}
 	for i := range orphans {
@@ -405,10 +405,10 @@ func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim,
 // unlistedTimeout is the assumed timeout of a process that is not registered.
 const unlistedTimeout = time.Minute
 
-// quiet returns when the request of a dead process has ended. If the process is known to be dead,
-// it sent the request when the attempt began. If it is only silent, it may have sent the request
-// until its lease expired.
-func (db *database) quiet(r Row, o Process) time.Time {
+// requestEnd returns when the request of a dead process has ended. If the process is known to be
+// dead, it sent the request when the attempt began. If it is only silent, it may have sent the
+// request until its lease expired.
+func (db *database) requestEnd(r Row, o Process) time.Time {
 	sent := r.UpdatedAt
 	if _, there := db.Lock.IsLocked(o.Host, o.lock); !there && o.ExpiresAt.After(sent) {
 		sent = o.ExpiresAt

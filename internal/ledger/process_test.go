@@ -296,7 +296,7 @@ func TestOthers(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		count := func(want int) {
 			s.Helper()
-			if n, err := l.Fleet().Others(s.Context()); err != nil || n != want {
+			if n, err := l.Fleet().CountOthers(s.Context()); err != nil || n != want {
 				s.Errorf("%d others (%v), want %d", n, err, want)
 			}
 		}

@@ -146,7 +146,7 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("find the order %s: %w", id, err)
 		}
-		events, err := g.db.events(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
+		events, err := g.db.listEvents(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 		g := db.newGroupWriter(ctx, tx, c, store.ToMillis(db.Now()))
 		err := g.resolve(row, known, func(s *rowState) error {
 			if !s.isAt(of) {
-				return errLost
+				return errOtherRow
 			}
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
@@ -245,8 +245,8 @@ const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
 // UncertainRows lists the uncertain rows of a batch, or of all batches if batch is empty.
 func (l Resolutions) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
-	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID,
+	for r, err := range l.streamPages(func(last Row) ([]Row, error) {
+		return l.loadPage(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID,
 			pageSize)
 	}) {
 		if err != nil {
@@ -267,7 +267,7 @@ func (l Resolutions) UncertainPage(ctx context.Context, batch string, after int6
 	if err != nil {
 		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
 	}
-	rows, err = l.page(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
+	rows, err = l.loadPage(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
 	return rows, total, err
 }
 
@@ -305,7 +305,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		case !ok:
 			return ErrNotFound
 		case !s.isAt(l.of):
-			return errLost
+			return errOtherRow
 		case s.result == filing.Placing, s.result == filing.Uncertain, !s.hasFormed(),
 			s.company != "" && s.company != company:
 			return fmt.Errorf("%w: it is %s, for the company %q", ErrTransition, s.result, s.company)
@@ -331,8 +331,8 @@ func (s *rowState) hasFormed() bool {
 // formation and whose company is unknown. It leaves out uncertain rows, which are resolved first.
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
-	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, selectIn(batch)+`r.result NOT IN ('uncertain', 'placing', 'exists') AND r.company = ''
+	for r, err := range l.streamPages(func(last Row) ([]Row, error) {
+		return l.loadPage(ctx, selectIn(batch)+`r.result NOT IN ('uncertain', 'placing', 'exists') AND r.company = ''
 				AND ($1 = '' OR r.batch = $1) AND r.id > $2
 				AND r.id IN (SELECT p.row FROM purchases p WHERE p.product = 'formation' AND p.bought = 1)
 			ORDER BY r.id

@@ -172,8 +172,8 @@ func outdated(newer error) Halted {
 	return Halted{Reason: filing.HaltVersion, Note: newer.Error()}
 }
 
-// IsCurrent returns ErrNewer if this process may only record the answers to its orders.
-func (l Fleet) IsCurrent(ctx context.Context) error {
+// RequireCurrent returns ErrNewer if this process may only record the answers to its orders.
+func (l Fleet) RequireCurrent(ctx context.Context) error {
 	c, err := l.readControl(ctx, l.Read)
 	if err != nil {
 		return err

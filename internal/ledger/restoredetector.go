@@ -211,9 +211,9 @@ func (l Fleet) RecordCommit(lineage string, number int64) {
 // newLineage returns the name of a new sequence of commit numbers.
 func newLineage() string { return rand.Text()[:16] }
 
-// compare compares the control row with this process's memory of it. known has the highest commits
-// by lineage from before the row was read.
-func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
+// detectRestore compares the control row with this process's memory of it. known has the highest
+// commits by lineage from before the row was read.
+func (db *database) detectRestore(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
@@ -341,9 +341,9 @@ func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 	}})
 }
 
-// look compares the ledger with this process's memory. It waits for other writers only if they
-// differ.
-func (db *database) look(ctx context.Context) error {
+// checkForRestore compares the ledger with this process's memory. It waits for other writers only
+// if they differ.
+func (db *database) checkForRestore(ctx context.Context) error {
 	if err := db.Follow(); err != nil {
 		return err
 	}

@@ -38,12 +38,12 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 	}
 	records := make([]store.Record, len(all))
 	for i, r := range all {
-		faults, err := document(r.Faults, len(r.Faults) == 0)
+		faults, err := encodeJSON(r.Faults, len(r.Faults) == 0)
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Row, err)
 		}
 		stored, _ := withoutSecret(r.Request)
-		request, err := document(stored, stored == nil)
+		request, err := encodeJSON(stored, stored == nil)
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Row, err)
 		}

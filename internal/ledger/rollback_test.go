@@ -84,7 +84,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		}
 		s.halted(one)
 		s.must(one.Entries().RecordDeposit(ctx, 1, ""))
-		s.must(two.Fleet().ProbeNow(ctx))
+		s.must(two.Fleet().AllowProbe(ctx))
 		s.must(two.Fleet().RecordKeyAccepted(ctx))
 		s.halted(two)
 
@@ -180,7 +180,7 @@ func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
 		s.await(one)
 		s.await(two)
 		s.place(one, row)
-		s.must(two.Fleet().ProbeNow(ctx))
+		s.must(two.Fleet().AllowProbe(ctx))
 		place.Restore()
 		s.await(two)
 		s.halted(two)
@@ -191,7 +191,7 @@ func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
 		s.must(two.RecordOutcome(ctx, bought))
 		s.want(two, row, filing.Placed, 0)
 		s.await(one)
-		s.must(one.Fleet().ProbeNow(ctx))
+		s.must(one.Fleet().AllowProbe(ctx))
 		if r := s.want(two, row, filing.Placed, 0); r.Spent.Amount != 2*cost ||
 			!strings.Contains(r.Message, "bought twice") {
 			s.Errorf("%s: %s", r.Spent, r.Message)
@@ -499,7 +499,7 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 func (s *suite) await(l *ledger.Ledger) {
 	s.Helper()
 	for tries := 0; ; tries++ {
-		if err := l.Fleet().ProbeNow(s.Context()); err == nil || tries > 20 {
+		if err := l.Fleet().AllowProbe(s.Context()); err == nil || tries > 20 {
 			s.must(err)
 			s.exec(`UPDATE control SET restart_wait_until = 0`)
 			return
@@ -606,7 +606,7 @@ func TestIDOfALostRow(t *testing.T) {
 		}
 		wrong := ledger.Deferral{Row: lost[2].ID, Of: lost[2].InBatch(), Next: filing.Rejected, Message: "not found"}
 		s.wantErr(one.Defer(ctx, wrong), ledger.ErrTransition)
-		s.must(one.Fleet().ProbeNow(ctx))
+		s.must(one.Fleet().AllowProbe(ctx))
 		for _, r := range found {
 			s.want(one, r, filing.Ready, 0)
 		}
@@ -657,7 +657,7 @@ func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
 		place.Restore()
 		s.await(l)
 		s.halted(l)
-		s.must(l.Fleet().ProbeNow(ctx))
+		s.must(l.Fleet().AllowProbe(ctx))
 		s.want(l, lost, filing.Placed, 0)
 	})
 }

@@ -99,24 +99,24 @@ const pageSize = 1000
 // Rows streams the rows of a batch in the order of the input, with their items. Corrected rows have
 // their original content. See Results.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
-	return l.inOrder(ctx, selectRows, batch)
+	return l.streamInOrder(ctx, selectRows, batch)
 }
 
 // Results streams the rows of a batch like Rows, in the form that its results show. A corrected row
 // has the result of the row that was sent in its place.
 func (l *Ledger) Results(ctx context.Context, batch string) iter.Seq2[Row, error] {
-	return l.inOrder(ctx, selectResults, batch)
+	return l.streamInOrder(ctx, selectResults, batch)
 }
 
-func (db *database) inOrder(ctx context.Context, from, batch string) iter.Seq2[Row, error] {
-	return db.pages(func(last Row) ([]Row, error) {
-		return db.page(ctx, from+`r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`,
+func (db *database) streamInOrder(ctx context.Context, from, batch string) iter.Seq2[Row, error] {
+	return db.streamPages(func(last Row) ([]Row, error) {
+		return db.loadPage(ctx, from+`r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`,
 			batch, last.Number, last.ID, pageSize)
 	})
 }
 
-// pages streams rows page by page. Each page begins after the last row of the previous one.
-func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
+// streamPages streams rows page by page. Each page begins after the last row of the previous one.
+func (db *database) streamPages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		last := Row{Number: -1}
 		for {
@@ -138,8 +138,8 @@ func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, err
 	}
 }
 
-// namePlaced adds the placed items to the message of a row that is not done.
-func (r *Row) namePlaced() {
+// notePlaced adds the placed items to the message of a row that is not done.
+func (r *Row) notePlaced() {
 	switch r.Result {
 	case filing.Placed, filing.Exists, filing.Skipped:
 		return
@@ -158,10 +158,10 @@ func (r *Row) addNote(note string) {
 	r.Message += note
 }
 
-// nameTwice adds the items that were bought twice to the messages of a page's rows. at maps the IDs
-// of the rows to their positions.
-func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
-	twice, err := listTwice(ctx, db.Prepared(), math.MaxInt32)
+// noteBoughtTwice adds the items that were bought twice to the messages of a page's rows. at maps
+// the IDs of the rows to their positions.
+func (db *database) noteBoughtTwice(ctx context.Context, page []Row, at map[int64]int) error {
+	twice, err := listBoughtTwice(ctx, db.Prepared(), math.MaxInt32)
 	for _, t := range twice {
 		add := func(r, other rowRef) {
 			i, here := at[r.ID]
@@ -181,14 +181,14 @@ func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int)
 	return err
 }
 
-// twice is a product that two attempts bought.
-type twice struct {
+// boughtTwice is a product that two attempts bought.
+type boughtTwice struct {
 	Product       filing.Product
 	Second, First rowRef
 }
 
-func listTwice(ctx context.Context, q store.Lister, limit int) ([]twice, error) {
-	return store.List[twice](ctx, q, "read what was bought twice",
+func listBoughtTwice(ctx context.Context, q store.Lister, limit int) ([]boughtTwice, error) {
+	return store.List[boughtTwice](ctx, q, "read what was bought twice",
 		`SELECT p.product, r.id AS "second.id", r.batch AS "second.batch", r.number AS "second.number",
 				o.id AS "first.id", o.batch AS "first.batch", o.number AS "first.number"
 			FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
@@ -197,8 +197,8 @@ func listTwice(ctx context.Context, q store.Lister, limit int) ([]twice, error) 
 			LIMIT $1`, limit)
 }
 
-// page reads the rows that a query selects, with their items.
-func (db *database) page(ctx context.Context, query string, args ...any) ([]Row, error) {
+// loadPage reads the rows that a query selects, with their items.
+func (db *database) loadPage(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
 	for r, err := range streamRows(ctx, db.Prepared(), query, args...) {
@@ -231,17 +231,17 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 		page[at[i.Row]].Items = append(page[at[i.Row]].Items, i.Item)
 	}
 	for i := range page {
-		page[i].namePlaced()
+		page[i].notePlaced()
 	}
-	if err := db.nameTwice(ctx, page, at); err != nil {
+	if err := db.noteBoughtTwice(ctx, page, at); err != nil {
 		return nil, err
 	}
-	return page, db.coverPage(ctx, page)
+	return page, db.addCoverage(ctx, page)
 }
 
 // Row reads one row with its items. It returns ErrNotFound if there is no such row.
 func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
-	page, err := l.page(ctx, selectRows+`r.id = $1`, id)
+	page, err := l.loadPage(ctx, selectRows+`r.id = $1`, id)
 	if err != nil {
 		return Row{}, err
 	}
@@ -256,7 +256,7 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 	rows := make(map[int64]Row, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
 		in, args := store.Among(l.Dialect, some)
-		page, err := l.page(ctx, selectRows+`r.id `+in, args...)
+		page, err := l.loadPage(ctx, selectRows+`r.id `+in, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -282,7 +282,7 @@ func (l Backlog) LoadSendable(ctx context.Context, ids []int64) ([]Row, error) {
 	}
 	in, args := store.Among(l.Dialect, ids, store.ToMillis(l.Now()))
 	// The given rows are selected first. Otherwise PostgreSQL would read all ready rows.
-	return l.page(ctx, selectRows+`r.id IN (
+	return l.loadPage(ctx, selectRows+`r.id IN (
 			WITH asked AS MATERIALIZED (SELECT id, batch, result, blocked_on, due FROM rows WHERE id `+in+`)
 			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
 		ORDER BY r.priority, r.id`, args...)

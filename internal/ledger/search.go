@@ -38,9 +38,9 @@ const (
 	idField     = "companyId"
 )
 
-// listed returns the columns of a row by which its company and client are found. fields are the
-// fields of the batch's columns.
-func (r *Row) listed(fields []string) store.Record {
+// companyColumns returns the columns of a row by which its company and client are found. fields are
+// the fields of the batch's columns.
+func (r *Row) companyColumns(fields []string) store.Record {
 	texts := cellTexts(string(r.Cells))
 	cell := func(field string) string {
 		if i := slices.Index(fields, field); i >= 0 && i < len(texts) {
@@ -90,7 +90,7 @@ const (
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)`
 )
 
-func (l Companies) listed(ctx context.Context, what, query string, args ...any) ([]ListedCompany, error) {
+func (l Companies) listCompanies(ctx context.Context, what, query string, args ...any) ([]ListedCompany, error) {
 	found, err := store.List[ListedCompany](ctx, l.Read, what, query, args...)
 	for i := range found {
 		if !strings.HasPrefix(found[i].Key, namePrefix) {
@@ -117,7 +117,7 @@ func (l Companies) Search(ctx context.Context, words string, limit int) ([]Liste
 		return nil, nil
 	}
 	args = append(args, limit)
-	return l.listed(ctx, "search the companies", fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
+	return l.listCompanies(ctx, "search the companies", fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
 			SELECT MAX(r.id)`+fromSubmitted+where+` GROUP BY r.company_key)
 		ORDER BY r.company_words, r.company_key LIMIT $%d`, len(args)), args...)
 }
@@ -131,7 +131,7 @@ func (l Companies) List(ctx context.Context, after string, limit int) ([]ListedC
 			return nil, err
 		}
 	}
-	return l.listed(ctx, "list the companies", `SELECT `+listedColumns+fromSubmitted+`
+	return l.listCompanies(ctx, "list the companies", `SELECT `+listedColumns+fromSubmitted+`
 		AND (r.company_words, r.company_key) > ($1, $2)
 		AND NOT EXISTS (SELECT 1 FROM rows n JOIN batches b ON b.id = n.batch AND b.open = 1
 			WHERE n.company_key = r.company_key AND n.id > r.id)
@@ -140,7 +140,7 @@ func (l Companies) List(ctx context.Context, after string, limit int) ([]ListedC
 
 // Company finds a company of submitted rows. It returns ErrNotFound if there is none.
 func (l Companies) Company(ctx context.Context, key string) (ListedCompany, error) {
-	found, err := l.listed(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
+	found, err := l.listCompanies(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
 		ORDER BY r.id DESC LIMIT 1`, key)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("find company %s: %w", key, ErrNotFound)
@@ -175,7 +175,7 @@ func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[stri
 
 // RowsOf lists the submitted rows of a company, the newest first.
 func (l Companies) RowsOf(ctx context.Context, key string, limit int) ([]Row, error) {
-	rows, err := l.page(ctx, selectRows+`r.company_key = $1
+	rows, err := l.loadPage(ctx, selectRows+`r.company_key = $1
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
 		AND NOT (r.result = 'skipped' AND r.corrected_by <> 0) ORDER BY r.id DESC LIMIT $2`, key, limit)
 	return rows, store.Wrap("list the rows of company "+key, err)
@@ -183,7 +183,7 @@ func (l Companies) RowsOf(ctx context.Context, key string, limit int) ([]Row, er
 
 // RowsWithOrder finds the rows that have an order.
 func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error) {
-	return l.page(ctx, selectRows+`r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1)
+	return l.loadPage(ctx, selectRows+`r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1)
 		ORDER BY r.id LIMIT 20`, order)
 }
 

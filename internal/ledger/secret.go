@@ -12,8 +12,8 @@ import (
 // Social Security numbers are needed only from the import to the order. In between they are sealed
 // with a key that is not in the database, like all other data that may contain one. See sealer.
 
-// place binds a sealed number to its row, so that it cannot be used for another row.
-func place(batch string, number int) string { return fmt.Sprintf("%s|%d", batch, number) }
+// sealedPlace binds a sealed number to its row, so that it cannot be used for another row.
+func sealedPlace(batch string, number int) string { return fmt.Sprintf("%s|%d", batch, number) }
 
 // withoutSecret returns the request in the form that may be stored, and the number that it had, or
 // an empty string if it had none.
@@ -28,7 +28,7 @@ func withoutSecret(r *filing.Request) (*filing.Request, string) {
 }
 
 func (db *database) sealSecret(batch string, number int, secret string) (string, error) {
-	return db.SealText(place(batch, number), []byte(secret))
+	return db.SealText(sealedPlace(batch, number), []byte(secret))
 }
 
 // Unseal opens the Social Security number of a row that is about to be sent.
@@ -41,7 +41,7 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	secret, err := l.UnsealText(place(at.Batch, at.Number), sealed)
+	secret, err := l.UnsealText(sealedPlace(at.Batch, at.Number), sealed)
 	return string(secret), store.Wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
 }
 

@@ -220,7 +220,7 @@ type Covered struct {
 	Year      int
 	CompanyID string
 	State     filing.State
-	// By is the soundest subscription if there are several.
+	// By is the deciding subscription if there are several.
 	By Subscription
 }
 
@@ -238,11 +238,11 @@ func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, 
 	if company != "" {
 		begins = coverOf(company, "")
 	}
-	return l.covered(ctx, ` AND SUBSTR(c.cover, 1, LENGTH(CAST($1 AS TEXT))) = $1 ORDER BY c.year, c.batch, c.number`,
+	return l.listCovered(ctx, ` AND SUBSTR(c.cover, 1, LENGTH(CAST($1 AS TEXT))) = $1 ORDER BY c.year, c.batch, c.number`,
 		begins)
 }
 
-func (db *database) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
+func (db *database) listCovered(ctx context.Context, where string, args ...any) ([]Covered, error) {
 	var all []Covered
 	var covers []string
 	found, err := store.List[struct {
@@ -268,14 +268,14 @@ func (db *database) covered(ctx context.Context, where string, args ...any) ([]C
 		}
 	}
 	for i, cover := range covers {
-		all[i].By = soundest(subscribed[cover], all[i].Year)
+		all[i].By = decidingSubscription(subscribed[cover], all[i].Year)
 	}
 	return all, nil
 }
 
-// soundest returns the subscription that decides about a year. It prefers one that covers the year,
-// then the newest.
-func soundest(of []Subscription, year int) Subscription {
+// decidingSubscription returns the subscription that decides about a year. It prefers one that
+// covers the year, then the newest.
+func decidingSubscription(of []Subscription, year int) Subscription {
 	var best Subscription
 	for _, s := range of {
 		if s.Year < year && (best.Row == 0 || best.Lapsed != "" && s.Lapsed == "") {
@@ -285,8 +285,8 @@ func soundest(of []Subscription, year int) Subscription {
 	return best
 }
 
-// coverPage adds the subscriptions that cover their reports to the rows of a page.
-func (db *database) coverPage(ctx context.Context, page []Row) error {
+// addCoverage adds the subscriptions that cover their reports to the rows of a page.
+func (db *database) addCoverage(ctx context.Context, page []Row) error {
 	var ids []int64
 	for _, r := range page {
 		if (r.Result == filing.Skipped || r.Result == filing.Placed) && r.Request != nil &&
@@ -298,7 +298,7 @@ func (db *database) coverPage(ctx context.Context, page []Row) error {
 		return nil
 	}
 	in, args := store.Among(db.Dialect, ids)
-	covered, err := db.covered(ctx, ` AND r.id `+in, args...)
+	covered, err := db.listCovered(ctx, ` AND r.id `+in, args...)
 	if err != nil {
 		return err
 	}

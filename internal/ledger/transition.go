@@ -241,10 +241,10 @@ func (db *database) submit(ctx context.Context, t *transition) error {
 // the reason that the order may not be sent.
 func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	t := &transition{intent: &in}
-	l.out.begin(attempt{in.Row, in.Tries + 1})
+	l.inFlight.addCaller(attempt{in.Row, in.Tries + 1})
 	err := l.submit(ctx, t)
 	if err != nil || t.begun.Try == 0 {
-		l.out.removeCaller(attempt{in.Row, in.Tries + 1})
+		l.inFlight.removeCaller(attempt{in.Row, in.Tries + 1})
 	}
 	if err != nil {
 		return Begun{}, fmt.Errorf("commit the intent of row %d: %w", in.Row, err)
@@ -257,7 +257,7 @@ func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	err := l.submit(ctx, &transition{outcome: &out})
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) {
 		// A repetition would be refused, too.
-		l.out.removeAttempt(attempt{out.Row, out.Try})
+		l.inFlight.removeAttempt(attempt{out.Row, out.Try})
 	}
 	return store.Wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
 }

@@ -88,7 +88,7 @@ func (c settleCase) test(s *suite) {
 			s.Errorf("items %+v", r.Items)
 		}
 		s.must(l.Fleet().RecordKeyAccepted(s.Context()))
-		s.must(l.Fleet().ProbeNow(s.Context()))
+		s.must(l.Fleet().AllowProbe(s.Context()))
 		s.pass(time.Minute)
 		// A rival for the same purchase tells what became of the key.
 		rival := rows[i]

@@ -48,7 +48,7 @@ func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	}
 	defer tx.Rollback()
 	a := &auditor{ctx: ctx, tx: tx, report: &report}
-	for _, check := range []func() error{a.count, a.sums, a.contradictions, a.twice} {
+	for _, check := range []func() error{a.countRecords, a.compareSums, a.listContradictions, a.listBoughtTwice} {
 		if err := check(); err != nil {
 			return report, fmt.Errorf("audit the ledger: %w", err)
 		}
@@ -63,14 +63,14 @@ type auditor struct {
 	report *AuditReport
 }
 
-func (a *auditor) count() error {
+func (a *auditor) countRecords() error {
 	return a.tx.QueryRowContext(a.ctx,
 		`SELECT (SELECT COUNT(*) FROM rows), (SELECT COUNT(*) FROM entries), (SELECT COUNT(*) FROM purchases)`).
 		Scan(&a.report.Rows, &a.report.Entries, &a.report.Purchases)
 }
 
-// sums compares the sums of the control row with the entries and the rows.
-func (a *auditor) sums() error {
+// compareSums compares the sums of the control row with the entries and the rows.
+func (a *auditor) compareSums() error {
 	var c control
 	if err := a.tx.QueryRowContext(a.ctx,
 		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields().Targets()...); err != nil {
@@ -158,7 +158,7 @@ var contradictions = []struct{ what, query string }{
 				AND j.row <> i.row AND o.result = 'placed')`},
 }
 
-func (a *auditor) contradictions() error {
+func (a *auditor) listContradictions() error {
 	for _, c := range contradictions {
 		wrong, err := store.List[struct {
 			BatchRow
@@ -175,9 +175,9 @@ func (a *auditor) contradictions() error {
 	return nil
 }
 
-// twice reports the second purchases of a key, at most the first maxWrong.
-func (a *auditor) twice() error {
-	all, err := listTwice(a.ctx, a.tx, maxWrong)
+// listBoughtTwice reports the second purchases of a key, at most the first maxWrong.
+func (a *auditor) listBoughtTwice() error {
+	all, err := listBoughtTwice(a.ctx, a.tx, maxWrong)
 	for _, t := range all {
 		by := t.First.seenFrom(t.Second.Batch)
 		if t.First == t.Second {

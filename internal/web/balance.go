@@ -143,7 +143,7 @@ func (h *balanceHandler) recordEntry(v *request) error {
 
 // askForFunds tries the next row now, to find out whether the funds are sufficient again.
 func (h *balanceHandler) askForFunds(v *request) error {
-	err := h.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds"))
+	err := h.Ledger.Fleet().AllowProbe(v.withAudit("ask", "", "the filing service for available funds"))
 	return v.done(err, "/balance",
 		"The next row is tried now. If the filing service accepts it, the other rows follow.")
 }

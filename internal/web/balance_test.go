@@ -173,7 +173,7 @@ func TestBalanceOfRetries(t *testing.T) {
 		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
 			Row: row.ID, Try: begun.Try, Answer: a, Cost: row.Cost, Message: "said",
 		}))
-		s.must(s.Ledger.Fleet().ProbeNow(t.Context()))
+		s.must(s.Ledger.Fleet().AllowProbe(t.Context()))
 	}
 	for range 2 {
 		answer(filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired})
