@@ -36,7 +36,7 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 	const says = "The database is not responding: terminating connection due to administrator command. Waiting for it."
 	for name, c := range map[string]struct {
 		opts   runOptions
-		errs   []error // of the tries; then none
+		errs   []error // of the attempts; then none
 		took   time.Duration
 		gaveUp bool
 		says   int
@@ -56,15 +56,15 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said bytes.Buffer
 				w := waiter{&terminal{err: &said}, c.opts.giveUpAfter, c.opts.wait}
-				tries, began := 0, time.Now()
+				attempts, began := 0, time.Now()
 				err := w.throughOutage(t.Context(), func() error {
-					if tries++; tries <= len(c.errs) {
-						return fmt.Errorf("count the rows: %w", c.errs[tries-1])
+					if attempts++; attempts <= len(c.errs) {
+						return fmt.Errorf("count the rows: %w", c.errs[attempts-1])
 					}
 					return nil
 				})
 				if (err != nil) != c.gaveUp || time.Since(began) > c.took {
-					t.Errorf("%v after %s and %d tries", err, time.Since(began), tries)
+					t.Errorf("%v after %s and %d attempts", err, time.Since(began), attempts)
 				}
 				if n := strings.Count(said.String(), says); n != c.says || strings.Contains(said.String(), "57P01") {
 					t.Errorf("it said:\n%s", said.String())

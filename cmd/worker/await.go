@@ -16,11 +16,11 @@ import (
 // dependencies. It retries only temporary errors. Any other error ends the process, for a person to
 // correct.
 func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
-	try func() (T, error)) (v T, err error) {
+	attempt func() (T, error)) (v T, err error) {
 	w.health.setPhase(phase("waits for " + what))
 	waited := false
 	err = retry.Do(ctx, retry.Backoff{First: 500 * time.Millisecond, Max: 15 * time.Second}, func() (bool, error) {
-		v, err = try()
+		v, err = attempt()
 		if err == nil || ctx.Err() != nil || !passes(err) {
 			return true, err
 		}

@@ -167,10 +167,10 @@ func (p *proof) must(err error) {
 	}
 }
 
-func (p *proof) eventually(what string, try func() error) {
+func (p *proof) eventually(what string, attempt func() error) {
 	p.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		err := try()
+		err := attempt()
 		if err == nil {
 			return
 		}

@@ -158,7 +158,7 @@ func (l *Accounts) Add(ctx context.Context, name string, roles []Role) (Account,
 		return Account{}, fmt.Errorf("%w: %q is not a valid name", ErrAccount, name)
 	}
 	err = l.db.Change(ctx, func(tx *sql.Tx) error {
-		err := store.Changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
+		err := store.RequireChange(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, store.ToMillis(a.CreatedAt)))
 		if email := addressIn(a.Name); err == nil && email != "" {

@@ -206,7 +206,7 @@ func namesOne(account string, names []string) bool {
 // insertIdentity links a person of the provider to an account. It also restores a link to that
 // account that was removed. It returns ErrIdentity if the person has a different account.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
-	return store.Changed(ErrIdentity)(tx.ExecContext(ctx,
+	return store.RequireChange(ErrIdentity)(tx.ExecContext(ctx,
 		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at)
 			VALUES ($1,$2,$3,$4,$5,$5)
 			ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at,
@@ -240,7 +240,7 @@ func (l *Accounts) LinkIdentity(ctx context.Context, account string, p ProviderS
 // ErrNotFound if no such link exists.
 func (l *Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
 	return store.Wrap("unlink account "+account, l.db.Change(ctx, func(tx *sql.Tx) error {
-		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx,
+		if err := store.RequireChange(store.ErrNotFound)(tx.ExecContext(ctx,
 			`UPDATE identities
 				SET unlinked_at = $4
 				WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0

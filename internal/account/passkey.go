@@ -84,7 +84,7 @@ func (l *Accounts) AddPasskey(ctx context.Context, p Passkey, session string) er
 // the secret. It returns ErrNotFound if there is no such passkey.
 func (l *Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
 	return store.Wrap("remove a passkey of account "+account, l.db.Change(ctx, func(tx *sql.Tx) error {
-		if err := store.Changed(store.ErrNotFound)(tx.ExecContext(ctx,
+		if err := store.RequireChange(store.ErrNotFound)(tx.ExecContext(ctx,
 			`DELETE FROM passkeys WHERE id = $1 AND account = $2`, id, account)); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (l *Accounts) RemovePasskey(ctx context.Context, account, id, session strin
 // that the use changed, such as its signature counter. It returns ErrPasskey if the passkey was
 // used or removed since then, because an answer is valid only once.
 func (l *Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
-	return store.Wrap("record the use of a passkey", store.Changed(ErrPasskey)(l.db.Exec(audit.Without(ctx),
+	return store.Wrap("record the use of a passkey", store.RequireChange(ErrPasskey)(l.db.Exec(audit.Without(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
 		store.ToMillis(l.db.Now()), store.ToMillis(challenged))))
 }

@@ -182,7 +182,7 @@ func (l *Accounts) ListSessions(ctx context.Context, account string) ([]Session,
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
 func (l *Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	return store.Wrap("end a session", store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx,
+	return store.Wrap("end a session", store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx,
 		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 

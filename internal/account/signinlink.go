@@ -221,5 +221,5 @@ func (l *Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.
 func (l *Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	return store.Wrap("revoke a sign-in link",
-		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
+		store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id)))
 }

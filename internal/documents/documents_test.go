@@ -197,9 +197,9 @@ func manifest(t *testing.T, dir string) [][]string {
 // A download that breaks starts over with a fresh link.
 func TestBrokenDownloads(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(w http.ResponseWriter, r *http.Request, id string, nth int) bool
-		tries int
-		fails bool
+		spoil    func(w http.ResponseWriter, r *http.Request, id string, nth int) bool
+		attempts int
+		fails    bool
 	}{
 		"breaks in the middle": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
 			if nth == 1 {
@@ -216,18 +216,18 @@ func TestBrokenDownloads(t *testing.T) {
 			return nth == 1
 		}, 2, false},
 		"nothing at all": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool { return true },
-			maxTries, true},
+			maxAttempts, true},
 		"always refused": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
 			http.Error(w, "no", http.StatusForbidden)
 			return true
-		}, maxTries, true},
+		}, maxAttempts, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := newStore(t), t.TempDir()
 			s.spoil = c.spoil
 			o := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]
-			if (o.Err != nil) != c.fails || s.served["doc_1"] != c.tries {
-				t.Fatalf("%d tries: %v", s.served["doc_1"], o.Err)
+			if (o.Err != nil) != c.fails || s.served["doc_1"] != c.attempts {
+				t.Fatalf("%d attempts: %v", s.served["doc_1"], o.Err)
 			}
 			if c.fails {
 				if strings.Contains(o.Err.Error(), "/") ||

@@ -25,7 +25,7 @@ import (
 const partEnding = ".part"
 
 const (
-	maxTries = 4
+	maxAttempts = 4
 	// maxBytes limits one document.
 	maxBytes   = 256 << 20
 	maxTime    = 15 * time.Minute
@@ -37,7 +37,7 @@ const (
 // errGone means that a link does not lead to the document.
 var errGone = errors.New("the link leads nowhere")
 
-// errTooLong means that a document did not arrive within maxTime over all tries.
+// errTooLong means that a document did not arrive within maxTime over all attempts.
 var errTooLong = fmt.Errorf("it took longer than %s", maxTime)
 
 // failure is the reason why a document was not downloaded, in words that may be shown. Its cause
@@ -95,19 +95,19 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 func (f fetcher) download(ctx context.Context, links Links, id, part string) (ending string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
-	tries := 0
+	attempts := 0
 	err = retry.Do(ctx, retry.Backoff{First: f.pause, Max: maxPause}, func() (final bool, err error) {
-		tries++
+		attempts++
 		link, err := links.Document(ctx, id)
 		if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
 			return true, err
 		}
 		if err != nil {
-			return tries == maxTries, &failure{"the filing service gives no link to it now", err}
+			return attempts == maxAttempts, &failure{"the filing service gives no link to it now", err}
 		}
 		ending, err = f.get(ctx, link.URL, part)
 		ending = cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
-		return tries == maxTries || errors.Is(err, network.ErrForbidden), err
+		return attempts == maxAttempts || errors.Is(err, network.ErrForbidden), err
 	})
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
 		err = errTooLong

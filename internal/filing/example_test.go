@@ -24,7 +24,7 @@ func ExampleFoldLegalName() {
 
 func ExampleFold() {
 	limits := filing.AttemptLimits{Wanted: []filing.Product{filing.AnnualReport}}
-	sent := filing.Attempt{Try: 1, Products: limits.Wanted, Kind: filing.NoAnswer}
+	sent := filing.Attempt{Number: 1, Products: limits.Wanted, Kind: filing.NoAnswer}
 	state := filing.Fold([]filing.Attempt{sent}, limits)
 	fmt.Println(state.Result)
 

@@ -9,7 +9,7 @@ import (
 // Attempt has the facts about one request of a row. Facts are only added: Merge adds them in any
 // order of arrival, and Fold computes the state of the row from them.
 type Attempt struct {
-	Try int
+	Number int
 	// Creates reports whether the request creates the company.
 	Creates bool
 	// Products are the requested products, or CompanyRecord if Creates is set.
@@ -64,7 +64,7 @@ func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 	if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {
 		return a, false
 	}
-	ended.Try, ended.Decision, ended.DecidedOver = a.Try, a.Decision, a.DecidedOver
+	ended.Number, ended.Decision, ended.DecidedOver = a.Number, a.Decision, a.DecidedOver
 	if len(ended.Products) == 0 {
 		ended.Products, ended.Creates = a.Products, a.Creates
 	}
@@ -155,7 +155,7 @@ type AttemptLimits struct {
 // Source: spec section 4 (rule 8) and section 7, see docs/assumptions.md.
 func Fold(attempts []Attempt, limits AttemptLimits) RowState {
 	attempts = slices.Clone(attempts)
-	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Try - b.Try })
+	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Number - b.Number })
 	f := folding{bought: make(map[Product][]Purchase)}
 	for i := range attempts {
 		f.answered(attempts[i], attempts[:i])

@@ -17,9 +17,9 @@ var allKinds = []AnswerKind{"", NotSent, Accepted, Unreadable, NoAnswer, ServerE
 
 // sent is an attempt that asks for products and ended so. Accepted makes all of
 // them; HasItem finds the first.
-func sent(try int, class AnswerKind, products ...Product) Attempt {
+func sent(attempt int, class AnswerKind, products ...Product) Attempt {
 	a := Attempt{
-		Try:      try,
+		Number:   attempt,
 		Kind:     class,
 		Products: products,
 		Ordered:  true,
@@ -31,7 +31,7 @@ func sent(try int, class AnswerKind, products ...Product) Attempt {
 		case class == Accepted:
 			a.Purchases = append(a.Purchases, Purchase{
 				Product: p,
-				OrderID: fmt.Sprintf("order_%d_%s", try, p),
+				OrderID: fmt.Sprintf("order_%d_%s", attempt, p),
 				Cost:    money.Cost{Amount: 100},
 			})
 		case class == HasItem && i == 0:
@@ -250,10 +250,10 @@ func (s RowState) describe() string {
 
 // outcomes are the attempts of products with every kind of answer and every
 // decision on it.
-func outcomes(try int, products []Product) []Attempt {
+func outcomes(attempt int, products []Product) []Attempt {
 	var all []Attempt
 	for _, kind := range allKinds {
-		a := sent(try, kind, products...)
+		a := sent(attempt, kind, products...)
 		all = append(all, a)
 		if kind == "" {
 			continue
@@ -270,7 +270,7 @@ func outcomes(try int, products []Product) []Attempt {
 			if kind != Accepted && kind != HasItem {
 				yes.Purchases = []Purchase{{
 					Product: products[0],
-					OrderID: fmt.Sprintf("order_seen_%d", try),
+					OrderID: fmt.Sprintf("order_seen_%d", attempt),
 					Cost:    money.Cost{Amount: 100},
 				}}
 			}

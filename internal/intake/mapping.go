@@ -68,5 +68,5 @@ func (l *Mappings) List(ctx context.Context) ([]Mapping, error) {
 // Delete deletes a mapping. It returns ErrNotFound if the shape has none.
 func (l *Mappings) Delete(ctx context.Context, shape string) error {
 	return store.Wrap("delete the column mapping "+shape,
-		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))
+		store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM mappings WHERE shape = $1`, shape)))
 }

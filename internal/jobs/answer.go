@@ -24,10 +24,11 @@ import (
 const maxAttempts = 8
 
 // outcomeOf returns the outcome of a request.
-func (p *placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, try int, a filing.Answer) ledger.Outcome {
+func (p *placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, attempt int,
+	a filing.Answer) ledger.Outcome {
 	outcome := ledger.Outcome{
 		Row:        row.ID,
-		Try:        try,
+		Attempt:    attempt,
 		Answer:     a,
 		Claims:     claims,
 		Cost:       r.quote.Total,
@@ -69,7 +70,7 @@ func (u *Unrecorded) IDs() []string {
 // attributes returns the attributes of the answer for the log.
 func (u *Unrecorded) attributes() []any {
 	a := u.Outcome.Answer
-	attributes := []any{"batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row, "attempt", u.Outcome.Try,
+	attributes := []any{"batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row, "attempt", u.Outcome.Attempt,
 		"answer", a.Kind, "orders", orderIDs(a.Items), "company", a.CompanyID}
 	if a.Detail != "" {
 		attributes = append(attributes, "detail", a.Detail)

@@ -105,10 +105,10 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	company, intent := row.Request.Company.Sheet.ForUser(userID), creationIntent(&row, userID)
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
-		func(try int, a filing.Answer) error {
+		func(attempt int, a filing.Answer) error {
 			outcome := ledger.Outcome{
 				Row:     row.ID,
-				Try:     try,
+				Attempt: attempt,
 				Answer:  a,
 				Claims:  intent.Claims,
 				Creates: true,

@@ -27,7 +27,7 @@ func TestDeadAtEachBoundary(t *testing.T) {
 		name            string
 		intent, ordered bool          // what the process did before it died
 		once            filing.Result // what becomes of an annual report
-		tries           int           // of the order that may be sent again
+		attempts        int           // of the order that may be sent again
 	}{
 		{"before the intent", false, false, filing.Placed, 1},
 		{"after the intent", true, false, filing.Uncertain, 2},
@@ -51,7 +51,7 @@ func TestDeadAtEachBoundary(t *testing.T) {
 				}
 				f.want("a", ledger.Counts{c.once: 1})
 				f.want("b", ledger.Counts{filing.Placed: 1})
-				if r := f.rows("b")[0]; r.Tries != c.tries || r.Uncertain {
+				if r := f.rows("b")[0]; r.LastAttempt != c.attempts || r.Uncertain {
 					t.Errorf("%+v", r)
 				}
 				f.agree("a", "b")

@@ -450,12 +450,12 @@ func (f *firm) want(batch string, want ledger.Counts) {
 	}
 }
 
-// wantOneTry checks that no row of a batch was sent, or announced, more than once.
-func (f *firm) wantOneTry(batch string) {
+// wantOneAttempt checks that no row of a batch was sent, or announced, more than once.
+func (f *firm) wantOneAttempt(batch string) {
 	f.Helper()
 	for _, r := range f.rows(batch) {
-		if r.Tries != 1 {
-			f.Errorf("row %d took %d tries", r.Number, r.Tries)
+		if r.LastAttempt != 1 {
+			f.Errorf("row %d took %d attempts", r.Number, r.LastAttempt)
 		}
 	}
 }

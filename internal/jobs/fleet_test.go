@@ -51,7 +51,7 @@ func TestFlushedRedis(t *testing.T) {
 			}
 			return send()
 		}))
-		f.wantOneTry("a")
+		f.wantOneAttempt("a")
 		f.agree("a")
 	})
 }
@@ -79,7 +79,7 @@ func TestRedeliveredAfterShutdown(t *testing.T) {
 		close(answer)
 		f.await(second, "a", patient)
 		f.want("a", ledger.Counts{filing.Placed: 40})
-		f.wantOneTry("a")
+		f.wantOneAttempt("a")
 		f.agree("a")
 	})
 }

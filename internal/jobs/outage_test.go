@@ -63,7 +63,7 @@ func (f *firm) fleet(do func()) (said *logged) {
 	}
 	f.want("a", ledger.Counts{filing.Placed: 600})
 	f.agree("a")
-	f.wantOneTry("a")
+	f.wantOneAttempt("a")
 	return said
 }
 

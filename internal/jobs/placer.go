@@ -135,8 +135,8 @@ func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetitio
 			}
 			return p.service.PlaceOrder(ctx, full)
 		},
-		func(try int, a filing.Answer) error {
-			outcome := p.outcomeOf(row, r, intent.Claims, try, a)
+		func(attempt int, a filing.Answer) error {
+			outcome := p.outcomeOf(row, r, intent.Claims, attempt, a)
 			if sealed {
 				// The order cannot be sent again, and whether it was placed is unknown.
 				outcome.Repeatable, outcome.Exhausted, outcome.Message = false, true, sealedMessage
@@ -176,7 +176,7 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 // answer. It takes a slot before the intent, so a crash leaves at most as many rows uncertain as
 // there are slots. If nothing was sent, the result has the reason.
 func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
-	recordAnswer func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
+	recordAnswer func(attempt int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.state.mayOrder() {
 		return begun, nil
 	}
@@ -193,7 +193,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		return begun, nil
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
-	if err != nil || begun.Try == 0 {
+	if err != nil || begun.Attempt == 0 {
 		if begun.Halted.Reason != filing.NoHalt {
 			p.state.setHalt(begun.Halted)
 		}
@@ -210,7 +210,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		default:
 			release()
 		}
-		err = errors.Join(err, recordAnswer(begun.Try, answer))
+		err = errors.Join(err, recordAnswer(begun.Attempt, answer))
 	}()
 	if !p.ledger.Fleet().MaySend() {
 		answer = filing.Answer{
@@ -301,11 +301,11 @@ func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.
 // orderIntent returns the intent of an order, without its cost and the products of later orders.
 func orderIntent(row *ledger.Row, order *filing.Order, repetition string) ledger.Intent {
 	return ledger.Intent{
-		Row:     row.ID,
-		Of:      row.InBatch(),
-		Tries:   row.Tries,
-		Company: order.CompanyID,
-		Claims:  ledger.ClaimsOf(order, repetition),
+		Row:         row.ID,
+		Of:          row.InBatch(),
+		LastAttempt: row.LastAttempt,
+		Company:     order.CompanyID,
+		Claims:      ledger.ClaimsOf(order, repetition),
 	}
 }
 
@@ -313,11 +313,11 @@ func orderIntent(row *ledger.Row, order *filing.Order, repetition string) ledger
 func creationIntent(row *ledger.Row, userID string) ledger.Intent {
 	key := row.Request.Company.Sheet.ForUser(userID).Key()
 	return ledger.Intent{
-		Row:      row.ID,
-		Of:       row.InBatch(),
-		Tries:    row.Tries,
-		Claims:   []ledger.Claim{{Product: filing.CompanyRecord, Key: key}},
-		Creating: true,
-		Rest:     row.Request.Order.Products(),
+		Row:         row.ID,
+		Of:          row.InBatch(),
+		LastAttempt: row.LastAttempt,
+		Claims:      []ledger.Claim{{Product: filing.CompanyRecord, Key: key}},
+		Creating:    true,
+		Rest:        row.Request.Order.Products(),
 	}
 }

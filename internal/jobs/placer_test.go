@@ -27,7 +27,12 @@ func (f *firm) beginOver(l *ledger.Ledger, batch string, order filing.Order, cre
 	f.Helper()
 	row := f.rows(batch)[0]
 	order.UserID, order.CompanyID = "user_1", row.Request.Company.Ref
-	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Claims: ledger.ClaimsOf(&order, ""), Creating: creating}
+	in := ledger.Intent{
+		Row:         row.ID,
+		LastAttempt: row.LastAttempt,
+		Claims:      ledger.ClaimsOf(&order, ""),
+		Creating:    creating,
+	}
 	if !creating {
 		in.Cost = f.quoter().Quote(&order, pricing.Facts{EntityType: filing.LLC}).Total
 	}
@@ -37,7 +42,7 @@ func (f *firm) beginOver(l *ledger.Ledger, batch string, order filing.Order, cre
 			Key:     row.Request.Company.Sheet.ForUser(order.UserID).Key(),
 		}}
 	}
-	if begun, err := l.Begin(f.Context(), in); err != nil || begun.Try == 0 {
+	if begun, err := l.Begin(f.Context(), in); err != nil || begun.Attempt == 0 {
 		f.Fatalf("%+v, %v", begun, err)
 	}
 	return f.rows(batch)[0]
@@ -48,7 +53,7 @@ func (f *firm) lose(row ledger.Row) {
 	f.Helper()
 	f.must(f.RecordOutcome(f.Context(), ledger.Outcome{
 		Row:        row.ID,
-		Try:        row.Tries,
+		Attempt:    row.LastAttempt,
 		Answer:     filing.Answer{Kind: filing.NoAnswer},
 		Repeatable: true,
 		Message:    "lost",
@@ -78,7 +83,7 @@ func TestPlacer_IntentBeforeOrder(t *testing.T) {
 		seen = append(seen, f.rows("a")[0])
 		return send()
 	}))
-	if len(seen) != 1 || seen[0].Result != filing.Placing || seen[0].Tries != 1 {
+	if len(seen) != 1 || seen[0].Result != filing.Placing || seen[0].LastAttempt != 1 {
 		t.Errorf("as the order left, the row was %+v", seen)
 	}
 	f.agree("a")
@@ -176,7 +181,7 @@ func TestSweep_DroppedItems(t *testing.T) {
 	both.UserID, both.CompanyID = "user_1", "comp_0"
 	f.must(f.RecordOutcome(t.Context(), ledger.Outcome{
 		Row:     row.ID,
-		Try:     1,
+		Attempt: 1,
 		Answer:  filing.Answer{Kind: filing.Accepted},
 		Claims:  ledger.ClaimsOf(&both, ""),
 		Message: "half of it",
@@ -210,15 +215,15 @@ func TestPlacer_NotSentUsesNoAttempt(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	f.want("a", ledger.Counts{filing.Placed: 20})
-	tries := 0
+	attempts := 0
 	for _, r := range f.rows("a") {
-		tries += r.Tries
+		attempts += r.LastAttempt
 		if r.Attempts != 1 {
 			t.Errorf("%+v", r)
 		}
 	}
-	if tries <= 20 {
-		t.Errorf("%d tries", tries)
+	if attempts <= 20 {
+		t.Errorf("%d attempts", attempts)
 	}
 	f.agree("a")
 }

@@ -98,7 +98,7 @@ func TestTheRestFollowsADecision(t *testing.T) {
 	if half := r.Cost.Amount - priceEIN; r.Reserved != half {
 		t.Errorf("%s is reserved, want %s: the EIN was not sent", r.Reserved, half)
 	}
-	f.must(f.Resolutions().MarkPlaced(f.Context(), r.ID, r.Tries, []string{order}, "seen"))
+	f.must(f.Resolutions().MarkPlaced(f.Context(), r.ID, r.LastAttempt, []string{order}, "seen"))
 	f.finish("a")
 	f.wantRow("a", filing.Placed, "placed: annual report and EIN", filing.AnnualReport, filing.EIN)
 	f.agree("a")
@@ -128,7 +128,7 @@ func TestRestOfAFormation(t *testing.T) {
 		return send(o)
 	}))
 	r := f.wantRow("a", filing.Uncertain, "the EIN and registered agent is not confirmed", filing.Formation)
-	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "neither is on the dashboard"))
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.LastAttempt, "neither is on the dashboard"))
 	f.finish("a")
 	f.wantRow("a", filing.Placed, "placed: formation, EIN, and registered agent",
 		filing.Formation, filing.EIN, filing.RegisteredAgent)
@@ -149,7 +149,7 @@ func TestRestOfAFormationThatWasOrdered(t *testing.T) {
 		return a
 	}))
 	r := f.wantRow("a", filing.Uncertain, "the EIN is not confirmed", filing.Formation, filing.RegisteredAgent)
-	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "not on the dashboard"))
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.LastAttempt, "not on the dashboard"))
 	f.finish("a")
 	f.wantRow("a", filing.Placed, "placed", filing.Formation, filing.EIN, filing.RegisteredAgent)
 	f.agree("a")
@@ -168,7 +168,7 @@ func TestRestOfAnUnnamedFormation(t *testing.T) {
 		return a
 	}))
 	r := f.rows("a")[0]
-	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "neither is on the dashboard"))
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.LastAttempt, "neither is on the dashboard"))
 	f.finish("a")
 	f.wantRow("a", filing.Rejected, "is not known yet: importer resolve mark a:2 placed --company", filing.Formation)
 	f.add("b", formation(1))
@@ -291,12 +291,12 @@ func TestAFirstRequestIsTakenBack(t *testing.T) {
 		return filing.Answer{Kind: filing.NoAnswer, Message: "lost"}
 	}))
 	r := f.wantRow("a", filing.Uncertain, "lost")
-	f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.Tries, nil, "seen"))
+	f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.LastAttempt, nil, "seen"))
 	f.finish("a")
 	first, _ := r.Left("", r.Company).First()
-	f.must(f.RecordOutcome(t.Context(), ledger.Outcome{Row: r.ID, Try: 1, Claims: ledger.ClaimsOf(&first, ""),
+	f.must(f.RecordOutcome(t.Context(), ledger.Outcome{Row: r.ID, Attempt: 1, Claims: ledger.ClaimsOf(&first, ""),
 		Answer: filing.Answer{Kind: filing.Refused, Status: 400, Message: "no such report"}, Message: "refused late"}))
-	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, f.rows("a")[0].Tries, "not on the dashboard"))
+	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, f.rows("a")[0].LastAttempt, "not on the dashboard"))
 	f.finish("a")
 	f.wantRow("a", filing.Placed, "", filing.AnnualReport, filing.EIN)
 	if reports := f.ordered(filing.AnnualReport); len(reports) != 1 {
@@ -314,7 +314,7 @@ func TestCoveredAfterTheAgentWasBought(t *testing.T) {
 	}))
 	r := f.rows("b")[0]
 	f.must(f.PauseBatch(t.Context(), "b"))
-	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, r.Tries, "not on the dashboard"))
+	f.must(f.Resolutions().MarkNotPlaced(t.Context(), r.ID, r.LastAttempt, "not on the dashboard"))
 	f.place("a", report(0))
 	f.must(f.ResumeBatch(t.Context(), "b"))
 	f.finish("b")
@@ -339,7 +339,7 @@ func TestAssumedSentInPart(t *testing.T) {
 		if r = f.rows(batch)[0]; want != 0 && r.Reserved != want {
 			t.Errorf("%s is reserved, want %s", r.Reserved, want)
 		}
-		f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.Tries, []string{"order_" + batch}, "seen"))
+		f.must(f.Resolutions().MarkPlaced(t.Context(), r.ID, r.LastAttempt, []string{"order_" + batch}, "seen"))
 	}
 	f.must(f.ResumeBatch(t.Context(), "b"))
 	f.run("b")

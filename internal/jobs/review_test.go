@@ -278,7 +278,7 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
 	row, order := f.rows("formation")[0], f.service.Books().Orders[0]
-	f.must(f.Resolutions().MarkPlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
+	f.must(f.Resolutions().MarkPlaced(f.Context(), row.ID, row.LastAttempt, []string{order.Items[0].ID}, "seen"))
 	f.run("reports")
 	if r := f.rows("reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
 		f.posts("/companies") != 0 {

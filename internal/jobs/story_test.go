@@ -196,12 +196,12 @@ func (s *story) tell(r ledger.Row, recorded map[string]bool) {
 	decisions := s.Resolutions()
 	switch {
 	case len(orders) == 0:
-		s.must(decisions.MarkNotPlaced(s.Context(), r.ID, r.Tries, "not on the dashboard"))
+		s.must(decisions.MarkNotPlaced(s.Context(), r.ID, r.LastAttempt, "not on the dashboard"))
 	case r.Request.Order.Formation != nil && r.Company == "":
-		s.must(decisions.MarkFormed(s.Context(), r.ID, r.Tries, orders, company,
+		s.must(decisions.MarkFormed(s.Context(), r.ID, r.LastAttempt, orders, company,
 			ledger.FormedClaims(&r.Request.Order, company), "on the dashboard"))
 	default:
-		s.must(decisions.MarkPlaced(s.Context(), r.ID, r.Tries, orders, "on the dashboard"))
+		s.must(decisions.MarkPlaced(s.Context(), r.ID, r.LastAttempt, orders, "on the dashboard"))
 	}
 }
 

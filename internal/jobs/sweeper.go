@@ -60,7 +60,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 		outcome := ledger.Outcome{
 			Row:        row.ID,
 			Of:         row.InBatch(),
-			Try:        row.Tries,
+			Attempt:    row.LastAttempt,
 			Owner:      row.Owner,
 			Answer:     a,
 			Claims:     row.Claims,
@@ -80,7 +80,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}
-		s.log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)
+		s.log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.LastAttempt)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (l Approvals) refuse(ctx context.Context, comment string,
 // wasSent matches the batches with a row that was sent or has a result other than ready, invalid or
 // skipped.
 const wasSent = `EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id
-	AND (r.tries > 0 OR r.result NOT IN ('ready', 'invalid', 'skipped')))`
+	AND (r.last_attempt > 0 OR r.result NOT IN ('ready', 'invalid', 'skipped')))`
 
 // hasDraft matches the batches whose spreadsheet was kept at their submission.
 const hasDraft = `EXISTS (SELECT 1 FROM uploads u WHERE u.batch = batches.id AND u.submitted = 1)`

@@ -24,8 +24,8 @@ const assumedOwner = "supposed"
 // row takes its claims and reserves its cost, even beyond the available funds, because the money
 // may be spent.
 //
-// It returns one result for each intent, in the same order. Try is set if the row is uncertain now.
-// Lost means that the row is no longer ready or was sent since it was read. Taken means that
+// It returns one result for each intent, in the same order. Attempt is set if the row is uncertain
+// now. Lost means that the row is no longer ready or was sent since it was read. Taken means that
 // another row has one of its claims, and nothing is changed.
 func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
 	all := make([]Begun, len(intents))
@@ -64,7 +64,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
-	case !s.isAt(in.Of), s.result != filing.Ready || s.tries != in.Tries:
+	case !s.isAt(in.Of), s.result != filing.Ready || s.lastAttempt != in.LastAttempt:
 		return Begun{Lost: true}, nil
 	case !s.result.CanBecome(filing.Uncertain):
 		return Begun{}, fmt.Errorf("%w: %s to %s", ErrTransition, s.result, filing.Uncertain)
@@ -77,7 +77,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
 	g.ended = append(g.ended, store.Record{
 		store.Number("row", s.id),
-		store.Number("try", s.tries),
+		store.Number("number", s.lastAttempt),
 		store.Text("owner", assumedOwner),
 		store.Number("started", since),
 		store.Number("ended", g.now),
@@ -92,14 +92,14 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		store.Number("ordered", 0),
 	})
 	g.move(s, filing.Uncertain)
-	return Begun{Try: s.tries}, nil
+	return Begun{Attempt: s.lastAttempt}, nil
 }
 
 // isAssumedSent reports whether the row's current attempt is an assumed one.
 func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	var owner string
-	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id,
-		s.tries).Scan(&owner)
+	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND number = $2`, s.id,
+		s.lastAttempt).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -111,10 +111,10 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 
 // MarkAssumedPlaced resolves a row that was assumed sent, after a person has seen that its company
 // and its order exist. Known are the claims of the order that identify the company by its ID.
-func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, orderIDs []string,
+func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, attempt int, orderIDs []string,
 	company filing.Company,
 	known []Claim, why string) error {
-	return l.resolve(ctx, l.of, row, try, known, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, attempt, known, func(g *groupWriter, s *rowState) error {
 		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)
 		}
@@ -128,7 +128,7 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, 
 		// Only the creation was assumed. A person has seen the order, too.
 		left := productsOf(known)
 		for i := range s.attempts {
-			if a := &s.attempts[i]; a.Try == s.tries {
+			if a := &s.attempts[i]; a.Number == s.lastAttempt {
 				a.Creates, a.Products = false, append(a.Products, left...)
 			}
 		}

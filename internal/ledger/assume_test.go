@@ -31,7 +31,7 @@ func testAssumeSent(s *suite) {
 	l, ctx := s.open(), s.Context()
 	s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 	rows := s.add(l, "a", reports("a", 4)...)
-	if begun := s.begin(l, intent(rows[0])); begun.Try == 0 {
+	if begun := s.begin(l, intent(rows[0])); begun.Attempt == 0 {
 		s.Fatalf("%+v", begun)
 	}
 	if begun := s.begin(l, intent(rows[1])); !begun.Short {
@@ -42,7 +42,7 @@ func testAssumeSent(s *suite) {
 	s.pass(time.Hour)
 
 	said := s.suppose(l, since, stale...)
-	if !said[0].Lost || said[1].Try != 1 || said[2].Try != 1 || said[3].Try != 1 {
+	if !said[0].Lost || said[1].Attempt != 1 || said[2].Attempt != 1 || said[3].Attempt != 1 {
 		s.Errorf("%+v", said)
 	}
 	s.want(l, rows[0], filing.Placing, cost)
@@ -80,7 +80,7 @@ func testAssumeSent(s *suite) {
 func (s *suite) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time) {
 	s.Helper()
 	got := s.want(l, r, filing.Uncertain, cost)
-	if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
+	if got.BlockedOn != "" || got.LastAttempt != 1 || got.Message != "it may have been sent, says Ana" {
 		s.Errorf("%+v", got)
 	}
 	attempts, err := l.Attempts(s.Context(), r.ID)
@@ -116,7 +116,7 @@ func TestAssumeSentYieldsToPurchases(t *testing.T) {
 		if t := said[2].Taken; len(t) != 1 || !t[0].Covers {
 			s.Errorf("%+v", said[2])
 		}
-		if t := said[4].Taken; said[3].Try != 1 || len(t) != 1 || t[0].Row != same[3].ID {
+		if t := said[4].Taken; said[3].Attempt != 1 || len(t) != 1 || t[0].Row != same[3].ID {
 			s.Errorf("%+v", said[3:])
 		}
 		for _, i := range []int{0, 1, 2, 4} {
@@ -134,7 +134,7 @@ func TestAssumeSentOfAnUncertainRow(t *testing.T) {
 			s.Fatalf("%+v", row)
 		}
 		s.suppose(l, s.clock(), row)
-		if got := s.want(l, row, filing.Uncertain, cost); got.Uncertain || got.Tries != 2 {
+		if got := s.want(l, row, filing.Uncertain, cost); got.Uncertain || got.LastAttempt != 2 {
 			s.Errorf("%+v", got)
 		}
 	})
@@ -152,10 +152,10 @@ func TestAssumeSentOfACreation(t *testing.T) {
 		rows := s.add(l, "a", creation("One"), creation("Two"), creation("Three"), creation("Four"))
 		in := func(r ledger.Row) ledger.Intent {
 			return ledger.Intent{
-				Row:      r.ID,
-				Tries:    r.Tries,
-				Creating: true,
-				Cost:     money.Cost{Amount: cost},
+				Row:         r.ID,
+				LastAttempt: r.LastAttempt,
+				Creating:    true,
+				Cost:        money.Cost{Amount: cost},
 				Claims: []ledger.Claim{
 					{Product: filing.CompanyRecord, Key: filing.Key("company|" + r.Request.Company.Sheet.LegalName)},
 				},
@@ -163,7 +163,7 @@ func TestAssumeSentOfACreation(t *testing.T) {
 		}
 		said, err := l.Resolutions().AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])},
 			s.clock(), "")
-		if s.must(err); said[2].Try != 1 {
+		if s.must(err); said[2].Attempt != 1 {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
@@ -192,7 +192,7 @@ func TestAssumeSentOfACreation(t *testing.T) {
 			s.Errorf("%+v", got)
 		}
 		// A creation that was really sent, and nothing else, is no such row.
-		if begun := s.begin(l, in(rows[3])); begun.Try == 0 {
+		if begun := s.begin(l, in(rows[3])); begun.Attempt == 0 {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)

@@ -12,7 +12,7 @@ import (
 // Attempt is one sending of a row's order.
 type Attempt struct {
 	Row       int64
-	Try       int
+	Number    int
 	StartedAt time.Time
 	EndedAt   time.Time
 	Outcome   filing.AnswerKind
@@ -33,11 +33,11 @@ func (l *Ledger) Attempts(ctx context.Context, rows ...int64) ([]Attempt, error)
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := store.Among(l.Dialect, some)
 		found, err := store.List[Attempt](ctx, l.Read, "read attempts",
-			`SELECT row, try, started_at, ended_at, outcome, status, message, detail, products,
+			`SELECT row, number, started_at, ended_at, outcome, status, message, detail, products,
 					CASE WHEN owner = '`+assumedOwner+`' THEN 1 ELSE 0 END AS supposed
 				FROM attempts
 				WHERE row `+in+`
-				ORDER BY row, try`, args...)
+				ORDER BY row, number`, args...)
 		if err != nil {
 			return nil, err
 		}

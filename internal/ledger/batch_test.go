@@ -213,8 +213,8 @@ func TestSendableShares(t *testing.T) {
 			!slices.Contains(ids, large[4].ID) {
 			s.Fatalf("%v, %v", ids, err)
 		}
-		if ids, err = l.Backlog().ListSendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID ||
-			ids[9] != large[9].ID {
+		ids, err = l.Backlog().ListSendable(s.Context(), "large", 10)
+		if err != nil || len(ids) != 10 || ids[0] != large[0].ID || ids[9] != large[9].ID {
 			s.Fatalf("%v, %v", ids, err)
 		}
 		s.must(l.PauseBatch(s.Context(), "large"))
@@ -327,7 +327,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 			}
 			s.place(l, r)
 		}
-		if begun := s.begin(l, intent(s.row(l, elsewhere.ID))); begun.Try != 0 || len(begun.Taken) != 1 ||
+		if begun := s.begin(l, intent(s.row(l, elsewhere.ID))); begun.Attempt != 0 || len(begun.Taken) != 1 ||
 			!begun.Taken[0].Bought {
 			s.Errorf("bought twice: %+v", begun)
 		}

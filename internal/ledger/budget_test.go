@@ -124,7 +124,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 		s.must(l.PauseBatch(ctx, "a"))
 		s.place(l, rows[1])
 		s.must(l.ResumeBatch(ctx, "a"))
-		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); begun.Try != 0 {
+		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); begun.Attempt != 0 {
 			s.Errorf("there is no money left: %+v", begun)
 		}
 	})
@@ -217,7 +217,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 				s.answer(l, rows[1], filing.NoAnswer) // it was out while the word was given
 				for _, r := range rows {
 					r = s.want(l, r, c.result, cost)
-					if begun := s.begin(l, intent(r)); begun.Try != 0 {
+					if begun := s.begin(l, intent(r)); begun.Attempt != 0 {
 						s.Errorf("row %d was sent again: %+v", r.Number, begun)
 					}
 				}

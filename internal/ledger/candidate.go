@@ -135,7 +135,8 @@ const maxEvidence = 20
 // Evidence finds the orphan orders that may belong to some uncertain rows. It returns for each row
 // the orders nearest in time to its attempt, the nearest first, and the number of further ones. It
 // takes two queries regardless of the number of rows.
-func (l Resolutions) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
+func (l Resolutions) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence,
+	more map[int64]int, err error) {
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
 	err = l.Read.QueryRowContext(ctx,

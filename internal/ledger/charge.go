@@ -237,7 +237,7 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 		byID[i.Row].items = append(byID[i.Row].items, i)
 	}
 	found, err := r.tx.QueryContext(r.ctx,
-		`SELECT `+foldedColumns+` FROM attempts a WHERE a.row `+in+` ORDER BY a.try`, args...)
+		`SELECT `+foldedColumns+` FROM attempts a WHERE a.row `+in+` ORDER BY a.number`, args...)
 	return store.Each(found, err, func(scan func(...any) error) error {
 		row, _, a, err := scanFolded(scan)
 		if err == nil {

@@ -182,13 +182,13 @@ func (s *suite) stepOfCharges(t *rapid.T, l *ledger.Ledger, id string, rows []le
 	switch step := rapid.SampledFrom([]string{"send", "answer", "decide", "wait"}).Draw(t, "step"); {
 	case step == "send" && r.Result == filing.Ready:
 		s.begin(l, intent(r))
-	case step == "answer" && (r.Result == filing.Placing || r.Tries > 0 && r.Result == filing.Placed):
+	case step == "answer" && (r.Result == filing.Placing || r.LastAttempt > 0 && r.Result == filing.Placed):
 		class := rapid.SampledFrom([]filing.AnswerKind{filing.Accepted, filing.NoAnswer,
 			filing.Refused}).Draw(t, "answer")
-		s.must(l.RecordOutcome(s.Context(), outcome(r, r.Tries, class)))
+		s.must(l.RecordOutcome(s.Context(), outcome(r, r.LastAttempt, class)))
 	case step == "decide" && r.Result == filing.Uncertain:
-		s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, r.Tries, []string{fmt.Sprintf("order_%d_%s", r.ID, id)},
-			"seen"))
+		order := fmt.Sprintf("order_%d_%s", r.ID, id)
+		s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, r.LastAttempt, []string{order}, "seen"))
 	case step == "wait":
 		s.pass(10 * 24 * time.Hour)
 		s.must(l.Fleet().SetHold(s.Context(), "")) // renews the lease

@@ -30,7 +30,7 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 
 		s.send(behind, rows[0])
 		wire.breakAtCommit()
-		if begun, err := behind.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
+		if begun, err := behind.Begin(s.Context(), intent(rows[1])); err == nil || begun.Attempt != 0 {
 			s.Fatalf("%+v, %v: it does not know whether that is durable", begun, err)
 		}
 		s.want(l, rows[1], filing.Placing, cost)
@@ -50,7 +50,7 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 			s.Error("it does not know whether that is durable")
 		}
 		s.must(behind.RecordOutcome(s.Context(), out))
-		if r := s.want(l, rows[1], filing.Placed, 0); len(r.Items) != 1 || r.Attempts != 1 || r.Tries != 2 {
+		if r := s.want(l, rows[1], filing.Placed, 0); len(r.Items) != 1 || r.Attempts != 1 || r.LastAttempt != 2 {
 			s.Errorf("%+v", r)
 		}
 		s.answer(behind, rows[0], filing.Accepted)

@@ -214,7 +214,7 @@ func (db *database) batchCost(ctx context.Context, q store.Querier, batch string
 				SELECT b.id, b.corrects
 				FROM batches b JOIN family f ON b.id = f.corrects OR b.corrects = f.id AND b.open = 1)
 			SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT),
-				COALESCE(MAX(CASE WHEN certainty >= $2 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1
+				COALESCE(MAX(CASE WHEN certainty >= $2 OR quoted = 0 AND (last_attempt = 0 OR cost + spent = 0) THEN 1
 				ELSE 0 END), 0), COALESCE(MAX(certainty), 0)
 			FROM rows
 			WHERE batch IN (SELECT id FROM family) AND (result IN (`+ordering+

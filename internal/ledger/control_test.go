@@ -170,7 +170,7 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 		sent := make(chan error)
 		go func() {
 			begun, err := l.Begin(s.Context(), intent(row))
-			if err == nil && begun.Try != 1 {
+			if err == nil && begun.Attempt != 1 {
 				s.Errorf("%+v", begun)
 			}
 			sent <- err

@@ -26,7 +26,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		return fmt.Errorf("%w: an outcome says how the attempt ended", ErrTransition)
 	}
 	owner := cmp.Or(o.Owner, g.db.owner.ID)
-	current := s.result == filing.Placing && s.tries == o.Try && s.owner == owner
+	current := s.result == filing.Placing && s.lastAttempt == o.Attempt && s.owner == owner
 	if unsent && !current {
 		return nil // the attempt is recorded as ended
 	}
@@ -127,35 +127,35 @@ func (g *groupWriter) attemptOf(s *rowState, o *Outcome, owner string, current b
 	if s.result == filing.Placing {
 		g.addPresentAttempt(s)
 	}
-	try := o.Try
+	attempt := o.Attempt
 	if !current {
-		try = s.numberOf(try, owner)
+		attempt = s.numberOf(attempt, owner)
 	}
-	s.addSender(try, owner)
-	if a := s.find(try); a != nil {
+	s.addSender(attempt, owner)
+	if a := s.find(attempt); a != nil {
 		return a
 	}
-	s.tries = max(s.tries, try)
+	s.lastAttempt = max(s.lastAttempt, attempt)
 	s.counted++
-	s.attempts = append(s.attempts, filing.Attempt{Try: try, Products: productsOf(o.Claims), Creates: o.Creates})
+	s.attempts = append(s.attempts, filing.Attempt{Number: attempt, Products: productsOf(o.Claims), Creates: o.Creates})
 	return &s.attempts[len(s.attempts)-1]
 }
 
 // numberOf returns the number that an attempt of a process has in the row. If another process, or a
 // person who assumed an attempt after a restore, has used the number, the attempt gets a negative
 // one, because the outcome of one order proves nothing about the other.
-func (s *rowState) numberOf(try int, owner string) int {
-	if s.senders[try] == owner {
-		return try
+func (s *rowState) numberOf(attempt int, owner string) int {
+	if s.senders[attempt] == owner {
+		return attempt
 	}
-	inFlight := s.result == filing.Placing && s.tries <= try
-	if inFlight || s.senders[try] != "" || s.senders[-try] == owner {
-		try = -try
+	inFlight := s.result == filing.Placing && s.lastAttempt <= attempt
+	if inFlight || s.senders[attempt] != "" || s.senders[-attempt] == owner {
+		attempt = -attempt
 	}
-	for s.senders[try] != "" && s.senders[try] != owner {
-		try -= renumbered
+	for s.senders[attempt] != "" && s.senders[attempt] != owner {
+		attempt -= renumbered
 	}
-	return try
+	return attempt
 }
 
 // renumbered is the distance between the negative numbers of attempts that had the same
@@ -164,21 +164,22 @@ const renumbered = 1_000_000
 
 // addPresentAttempt adds the current attempt of a placing row, which is recorded only when it ends.
 func (g *groupWriter) addPresentAttempt(s *rowState) {
-	if s.find(s.tries) == nil {
-		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.inFlight(), Creates: s.creating})
+	if s.find(s.lastAttempt) == nil {
+		present := filing.Attempt{Number: s.lastAttempt, Products: s.inFlight(), Creates: s.creating}
+		s.attempts = append(s.attempts, present)
 	}
 }
 
 // addSender records the process that an attempt belongs to.
-func (s *rowState) addSender(try int, owner string) {
+func (s *rowState) addSender(attempt int, owner string) {
 	if s.senders == nil {
 		s.senders = make(map[int]string)
 	}
-	s.senders[try] = owner
+	s.senders[attempt] = owner
 }
 
-func (s *rowState) find(try int) *filing.Attempt {
-	at := slices.IndexFunc(s.attempts, func(a filing.Attempt) bool { return a.Try == try })
+func (s *rowState) find(attempt int) *filing.Attempt {
+	at := slices.IndexFunc(s.attempts, func(a filing.Attempt) bool { return a.Number == attempt })
 	if at < 0 {
 		return nil
 	}
@@ -248,7 +249,7 @@ func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
 func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string, o *Outcome) {
 	g.ended = append(g.ended, store.Record{
 		store.Number("row", s.id),
-		store.Number("try", a.Try),
+		store.Number("number", a.Number),
 		store.Text("owner", owner),
 		store.Number("started", s.since),
 		store.Number("ended", g.now),
@@ -294,7 +295,7 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 		if a.Decision != filing.Undecided {
 			g.decided = append(g.decided, store.Record{
 				store.Number("row", s.id),
-				store.Number("try", a.Try),
+				store.Number("number", a.Number),
 				store.Text("decision", a.Decision),
 				store.Text("over", a.DecidedOver),
 				store.Text("purchases", madeText(a.Purchases)),
@@ -709,7 +710,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Lost: true}, nil
 	case !g.leased:
 		return Begun{}, fmt.Errorf("the lease of this process has run out")
-	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.onHold || s.canceled:
+	case s.result != filing.Ready || s.lastAttempt != in.LastAttempt || s.blockedOn != "" || s.due > g.now,
+		s.onHold || s.canceled:
 		return Begun{Lost: true}, nil
 	}
 	for _, c := range in.Claims {
@@ -757,7 +759,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		g.c.probeRow = s.id
 	}
 	g.move(s, filing.Placing)
-	return Begun{Try: s.tries}, nil
+	return Begun{Attempt: s.lastAttempt}, nil
 }
 
 // exceedsApproval reports whether an order exceeds, or may exceed, the approved cost of the row. It
@@ -778,7 +780,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	for _, c := range in.Claims {
 		g.claim(s, c)
 	}
-	s.tries++
+	s.lastAttempt++
 	s.counted++
 	s.creating, s.wanted = in.Creating, s.wants(in)
 	s.company = cmp.Or(in.Company, s.company)

@@ -39,13 +39,14 @@ func TestDismissedRows(t *testing.T) {
 		if pending, err := l.Corrections().FindPending(ctx, dismissed.InBatch()); err != nil || pending != "fixes" {
 			t.Errorf("the correction of row 3 is in %q, %v", pending, err)
 		}
-		if pending, err := l.Corrections().FindPending(ctx, ledger.BatchRow{Batch: "whole", Number: 4}); pending != "" ||
-			err != nil {
+		pending, err := l.Corrections().FindPending(ctx, ledger.BatchRow{Batch: "whole", Number: 4})
+		if pending != "" || err != nil {
 			t.Errorf("a correction of row 4 is in %q, %v", pending, err)
 		}
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Skipped})
-		if pending, err := l.Corrections().FindPending(ctx, ledger.BatchRow{Batch: "whole"}); err != nil || pending != "" {
+		pending, err = l.Corrections().FindPending(ctx, ledger.BatchRow{Batch: "whole"})
+		if err != nil || pending != "" {
 			t.Errorf("a correction is still pending in %q, %v", pending, err)
 		}
 		if first, err := l.UploadedRow(ctx, "whole", 3); err != nil || string(first.Cells) != `["comp_x"]` {

@@ -3,7 +3,7 @@
 // the ledger was not sent by this program.
 //
 // The package uses these terms. An Intent is the write-ahead record of an order. A Claim is its
-// idempotency key, stored in the table of purchases. Row.Tries is the fencing token of a row's
-// attempts. Reserve, post and void are the steps of a two-phase transfer. The sweeper marks the
-// in-flight rows of dead processes, which Orphans finds, as uncertain.
+// idempotency key, stored in the table of purchases. Row.LastAttempt is the fencing token of a
+// row's attempts. Reserve, post and void are the steps of a two-phase transfer. The sweeper marks
+// the in-flight rows of dead processes, which Orphans finds, as uncertain.
 package ledger

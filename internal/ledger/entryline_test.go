@@ -78,10 +78,10 @@ func TestEntryLines(t *testing.T) {
 			s.Errorf("%+v, %v", sums, err)
 		}
 		s.filterLines(l, all)
-		tries, err := l.Entries().ListOfRows(ctx, []int64{rows[0].ID, rows[1].ID})
-		if err != nil || len(tries[rows[0].ID]) != 8 || len(tries[rows[1].ID]) != 1 ||
-			tries[rows[0].ID][0].Kind != ledger.Reserve {
-			s.Errorf("%+v, %v", tries, err)
+		attempts, err := l.Entries().ListOfRows(ctx, []int64{rows[0].ID, rows[1].ID})
+		if err != nil || len(attempts[rows[0].ID]) != 8 || len(attempts[rows[1].ID]) != 1 ||
+			attempts[rows[0].ID][0].Kind != ledger.Reserve {
+			s.Errorf("%+v, %v", attempts, err)
 		}
 	})
 }

@@ -200,7 +200,8 @@ func (l Events) ListUnknown(ctx context.Context, orders []string) ([]Event, erro
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := store.Among(l.Dialect, some)
-		found, err := l.listBodilessEvents(ctx, `e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
+		found, err := l.listBodilessEvents(ctx,
+			`e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +258,7 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 		return 0, err
 	}
 	for _, e := range events {
-		for try := 1; ; try++ {
+		for attempt := 1; ; attempt++ {
 			_, failed := db.applyGroup(ctx, e.Seq)
 			if failed == nil {
 				break
@@ -266,7 +267,7 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 			if err := db.Read.PingContext(ctx); err != nil {
 				return done, errors.Join(failed, err)
 			}
-			if try < 3 {
+			if attempt < 3 {
 				continue
 			}
 			if _, err := db.Exec(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,

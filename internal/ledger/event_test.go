@@ -299,8 +299,8 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.NoAnswer)
 		s.pass(time.Second)
-		try := s.send(l, rows[0])
-		order := fmt.Sprintf("order_%d_%d_annual-report", rows[0].ID, try)
+		attempt := s.send(l, rows[0])
+		order := fmt.Sprintf("order_%d_%d_annual-report", rows[0].ID, attempt)
 		s.tell(l, "evt_1", order, "annual_report", "pending", s.clock())
 		s.event(l, "evt_2", filing.DocumentUploaded, s.clock(),
 			map[string]any{"orderId": order, "documentType": "annual_report", "documentId": "doc_1"})

@@ -114,7 +114,7 @@ func TestFundsGate(t *testing.T) {
 		s.must(l.Entries().RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
 		s.send(l, rows[1])
 		short := s.begin(l, intent(rows[2]))
-		if !short.Short || short.Try != 0 {
+		if !short.Short || short.Attempt != 0 {
 			s.Fatalf("one cent is missing: %+v", short)
 		}
 		if r := s.want(l, rows[2], filing.Ready, 0); r.BlockedOn != "funds" || r.Message == "" || r.Attempts != 0 {
@@ -122,7 +122,7 @@ func TestFundsGate(t *testing.T) {
 		}
 		cheap := intent(rows[3])
 		cheap.Cost.Amount = cost - 1
-		if begun := s.begin(l, cheap); begun.Try != 1 {
+		if begun := s.begin(l, cheap); begun.Attempt != 1 {
 			s.Errorf("a row that the book can pay for waits behind one that it cannot: %+v", begun)
 		}
 		if b := s.book(l); b.Available() != 0 {
@@ -265,8 +265,8 @@ func TestHoldForRate(t *testing.T) {
 		rows := s.add(l, "a", reports("a", 4)...)
 		busy := func(r ledger.Row, retryAfter time.Duration) {
 			s.Helper()
-			try := s.send(l, r)
-			out := outcome(r, try, filing.Busy)
+			attempt := s.send(l, r)
+			out := outcome(r, attempt, filing.Busy)
 			out.Answer.RetryAfter = retryAfter
 			s.must(l.RecordOutcome(ctx, out))
 		}

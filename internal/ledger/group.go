@@ -87,10 +87,10 @@ type rowState struct {
 	// approved is the approved total. It is negative if no cost was approved.
 	approved money.Cost
 	// counted counts the attempts that were sent.
-	counted   int
-	tries     int
-	uncertain bool
-	dropped   string
+	counted     int
+	lastAttempt int
+	uncertain   bool
+	dropped     string
 	// wanted are the products of the row's order, including the bought ones.
 	wanted    string
 	company   string
@@ -161,8 +161,8 @@ func (g *groupWriter) write(group []*transition) error {
 	for _, t := range group {
 		if t.outcome != nil {
 			s := g.rows[t.outcome.Row]
-			if s != nil && s.isAt(t.outcome.Of) && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
-				note := fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id)
+			if s != nil && s.isAt(t.outcome.Of) && t.outcome.Attempt > s.lastAttempt && g.c.restoredAt == 0 {
+				note := fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Attempt, s.id)
 				if err := g.c.haltRestored(g.ctx, g.tx, note, g.c.changedAt); err != nil {
 					return err
 				}
@@ -328,7 +328,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			continue
 		}
 		s := g.rows[o.Row]
-		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
+		if s.lastAttempt > 1 || s.counted > 1 || s.result != filing.Placing {
 			earlier = append(earlier, store.Record{store.Number("row", s.id)})
 		}
 		keys = append(keys, g.unreadKeys(o)...)
@@ -389,7 +389,7 @@ var (
 		JOIN rows o ON o.id = p.row WHERE q.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
-	foldedColumns   = `a.row, a.try, a.owner, a.outcome, a.products, a.creates, a.repeatable, a.purchases, a.ordered,
+	foldedColumns   = `a.row, a.number, a.owner, a.outcome, a.products, a.creates, a.repeatable, a.purchases, a.ordered,
 			a.decision, a.decided_over`
 	readAttempts = `SELECT DISTINCT ` + foldedColumns + ` {{v,}} attempts a WHERE a.row = v.row`
 	readOrders   = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
@@ -421,7 +421,7 @@ func (s *rowState) appendFields(r store.Record) store.Record {
 		store.NumberAt("spent", &s.spent.Amount),
 		store.NumberAt("spent_certainty", &s.spent.Certainty),
 		store.NumberAt("attempts", &s.counted),
-		store.NumberAt("tries", &s.tries),
+		store.NumberAt("last_attempt", &s.lastAttempt),
 		store.FlagAt("uncertain", &s.uncertain),
 		store.TextAt("dropped", &s.dropped),
 		store.TextAt("wanted", &s.wanted),
@@ -453,11 +453,11 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 		return err
 	}
 	s := g.rows[row]
-	if slices.ContainsFunc(s.attempts, func(b filing.Attempt) bool { return b.Try == a.Try }) {
+	if slices.ContainsFunc(s.attempts, func(b filing.Attempt) bool { return b.Number == a.Number }) {
 		// The group has the row twice.
 		return nil
 	}
-	s.addSender(a.Try, owner)
+	s.addSender(a.Number, owner)
 	if len(a.Products) == 0 {
 		a.Products = s.claimed()
 	}
@@ -468,14 +468,14 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 // scanFolded reads an attempt in the form that filing.Fold takes, and the process that sent it.
 func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Attempt, err error) {
 	var products, made string
-	if err := scan(&row, &a.Try, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
-		&a.DecidedOver); err != nil {
+	if err := scan(&row, &a.Number, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered,
+		&a.Decision, &a.DecidedOver); err != nil {
 		return row, owner, a, err
 	}
 	a.Products = splitProducts(products)
 	if made != "" {
 		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
-			return row, owner, a, fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
+			return row, owner, a, fmt.Errorf("read what attempt %d of row %d bought: %w", a.Number, row, err)
 		}
 	}
 	return row, owner, a, nil
@@ -509,18 +509,18 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin, beside)
 		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought, v.twin, v.beside {{v}}`
-	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, outcome, status, message, detail,
+	writeAttempts = `INSERT INTO attempts (row, number, owner, started_at, ended_at, outcome, status, message, detail,
 			products, creates, repeatable, purchases, ordered)
-		SELECT v.row, v.try, v.owner, v.started, v.ended, v.outcome, v.status, v.message, v.detail, v.products,
+		SELECT v.row, v.number, v.owner, v.started, v.ended, v.outcome, v.status, v.message, v.detail, v.products,
 			v.creates, v.repeatable, v.purchases, v.ordered
-		{{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
-			status = excluded.status, message = excluded.message, detail = excluded.detail,
+		{{v}} WHERE TRUE ON CONFLICT (row, number) DO UPDATE SET ended_at = excluded.ended_at,
+			outcome = excluded.outcome, status = excluded.status, message = excluded.message, detail = excluded.detail,
 			purchases = excluded.purchases,
 			ordered = excluded.ordered`
 	writeDecided = `UPDATE attempts
 		SET decision = v.decision, decided_over = v.over, purchases = v.purchases, products = v.products,
 			creates = v.creates
-		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
+		{{v}} WHERE attempts.row = v.row AND attempts.number = v.number`
 	writeSettled = `UPDATE purchases SET bought = v.bought, twin = v.twin {{v}}
 		WHERE purchases.key = v.key AND purchases.row = v.row`
 	writeFreed = `DELETE FROM purchases WHERE (key, row) IN (SELECT v.key, v.row {{v}})`

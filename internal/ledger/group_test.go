@@ -16,8 +16,8 @@ import (
 // not placed. It returns the answer that may still come.
 func (s *suite) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
-	try := s.send(l, r)
-	late = outcome(s.row(l, r.ID), try, filing.Accepted)
+	attempt := s.send(l, r)
+	late = outcome(s.row(l, r.ID), attempt, filing.Accepted)
 	s.answer(l, r, filing.NoAnswer)
 	s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not on the dashboard"))
 	return late
@@ -170,7 +170,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 		creation.Creating, creation.Cost = true, money.Cost{}
 		creation.Claims = []ledger.Claim{{Product: filing.CompanyRecord, Key: "company|user_1|larkspur|DE"}}
 		begun := s.begin(l, creation)
-		made := outcome(s.row(l, rows[1].ID), begun.Try, filing.Accepted)
+		made := outcome(s.row(l, rows[1].ID), begun.Attempt, filing.Accepted)
 		made.Creates, made.Claims, made.Items, made.Company = true, creation.Claims, nil, "comp_9"
 		s.must(l.RecordOutcome(s.Context(), made))
 		if h, err := l.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.HaltFunds {
@@ -212,7 +212,7 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 		s.sendable(l, later)
 		s.must(l.Approvals().Approve(ctx, "early", "plan", "Ana"))
 		s.sendable(l, early)
-		if begun := s.begin(l, intent(s.row(l, later.ID))); begun.Try != 0 {
+		if begun := s.begin(l, intent(s.row(l, later.ID))); begun.Attempt != 0 {
 			s.Errorf("the money goes to the row that is due later: %+v", begun)
 		}
 	})

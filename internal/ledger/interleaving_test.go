@@ -96,7 +96,7 @@ type world struct {
 // sent is a request on the wire, or one whose process died.
 type sent struct {
 	row      ledger.Row // as it was read
-	try      int
+	attempt  int
 	process  int
 	owner    string
 	claims   []ledger.Claim
@@ -212,10 +212,10 @@ func request(r ledger.Row) ledger.Intent {
 	if creates(r) {
 		name := r.Request.Company.Sheet.LegalName
 		return ledger.Intent{
-			Row:      r.ID,
-			Tries:    r.Tries,
-			Creating: true,
-			Claims:   []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + name)}},
+			Row:         r.ID,
+			LastAttempt: r.LastAttempt,
+			Creating:    true,
+			Claims:      []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + name)}},
 		}
 	}
 	return in
@@ -228,7 +228,7 @@ func wholeClaims(r ledger.Row) []ledger.Claim {
 	return ledger.ClaimsOf(&o, "")
 }
 
-// begin tries to send a row.
+// begin attempts to send a row.
 func (w *world) begin(t *rapid.T) {
 	row, in, p := w.reading(t)
 	begun, err := w.processes[p].Begin(w.Context(), in)
@@ -250,12 +250,12 @@ func (w *world) reading(t *rapid.T) (ledger.Row, ledger.Intent, int) {
 
 func (w *world) begun(t *rapid.T, row ledger.Row, in ledger.Intent, p int, begun ledger.Begun) {
 	switch l := w.processes[p]; {
-	case begun.Try > 0:
+	case begun.Attempt > 0:
 		now, err := l.Row(w.Context(), row.ID)
 		w.must(err)
 		s := &sent{
 			row:     row,
-			try:     begun.Try,
+			attempt: begun.Attempt,
 			process: p,
 			owner:   now.Owner,
 			claims:  in.Claims,
@@ -293,7 +293,7 @@ func (w *world) make(t *rapid.T, s *sent) {
 	}
 	for _, c := range s.claims {
 		if rapid.IntRange(0, 3).Draw(t, "made") > 0 {
-			s.orders[c.Product] = fmt.Sprintf("order_%d_%d_%s", s.row.ID, s.try, c.Product)
+			s.orders[c.Product] = fmt.Sprintf("order_%d_%d_%s", s.row.ID, s.attempt, c.Product)
 			w.made[c.Key] = append(w.made[c.Key], s.orders[c.Product])
 		}
 	}
@@ -317,7 +317,7 @@ func (w *world) outcome(t *rapid.T, s *sent) ledger.Outcome {
 		w.make(t, s)
 	}
 	class := rapid.SampledFrom(s.answers()).Draw(t, "class")
-	out := outcome(s.row, s.try, class)
+	out := outcome(s.row, s.attempt, class)
 	out.Owner, out.Claims, out.Items, out.Creates = s.owner, s.claims, nil, s.creates
 	out.Repeatable = out.Repeatable && !s.creates
 	out.Exhausted = s.row.Attempts+1 >= 3
@@ -329,7 +329,7 @@ func (w *world) outcome(t *rapid.T, s *sent) ledger.Outcome {
 			out.Items = []ledger.Item{{Product: c.Product, Cost: share}}
 			out.Answer.Has, out.Answer.Ordered = c.Product, true
 		case class == filing.Accepted && s.creates && order != "":
-			out.Company = fmt.Sprintf("comp_new_%d_%d", s.row.ID, s.try)
+			out.Company = fmt.Sprintf("comp_new_%d_%d", s.row.ID, s.attempt)
 		case class == filing.Accepted && order != "":
 			out.Items = append(out.Items, ledger.Item{Product: c.Product, OrderID: order, Cost: share})
 		}
@@ -425,14 +425,14 @@ func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
 	w.must(err)
 	for _, r := range orphans {
 		for _, s := range w.flying {
-			if s.row.ID == r.ID && s.try == r.Tries && !s.dead {
+			if s.row.ID == r.ID && s.attempt == r.LastAttempt && !s.dead {
 				t.Fatalf("the order of row %d was taken from a living process", r.ID)
 			}
 		}
 		a := filing.Answer{Kind: filing.NoAnswer, Message: "its process is gone"}
 		w.must(l.RecordOutcome(w.Context(), ledger.Outcome{
 			Row:        r.ID,
-			Try:        r.Tries,
+			Attempt:    r.LastAttempt,
 			Owner:      r.Owner,
 			Answer:     a,
 			Creates:    r.Creating,

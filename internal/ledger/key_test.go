@@ -37,7 +37,7 @@ func TestOneKeyOneRow(t *testing.T) {
 		for i := range rows {
 			s.must(errs[i])
 			switch {
-			case begun[i].Try == 1:
+			case begun[i].Attempt == 1:
 				sent++
 			case len(begun[i].Taken) == 1 && !begun[i].Taken[0].Bought:
 				taken++
@@ -102,7 +102,7 @@ func (c keyCase) test(s *suite) {
 	// What was decided meanwhile is not waited for.
 	s.must(other.Defer(s.Context(), wait))
 	begun = s.begin(other, intent(second))
-	if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
+	if c.buys != (begun.Attempt == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
 		s.Fatalf("%+v", begun)
 	}
 }
@@ -159,7 +159,7 @@ func TestAgain(t *testing.T) {
 			in.Claims[0].Why = "b: lost in the mail"
 			return in
 		}
-		if begun := s.begin(l, again(rows[0])); begun.Try != 1 {
+		if begun := s.begin(l, again(rows[0])); begun.Attempt != 1 {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[0], filing.Accepted)
@@ -205,13 +205,13 @@ func TestCovers(t *testing.T) {
 		last := s.add(l, "c", report("comp_1", "2028"))[0]
 		in := intent(last)
 		in.Claims[0].Why = "asked for"
-		if begun := s.begin(l, in); begun.Try != 1 {
+		if begun := s.begin(l, in); begun.Attempt != 1 {
 			s.Errorf("with a reason: %+v", begun)
 		}
 		s.answer(l, last, filing.Refused)
 		s.exec(`UPDATE items SET subscription_status = 'canceled'`)
 		after := s.add(l, "d", report("comp_1", "2029"))[0]
-		if begun := s.begin(l, intent(after)); begun.Try != 1 {
+		if begun := s.begin(l, intent(after)); begun.Attempt != 1 {
 			s.Errorf("after the subscription was canceled: %+v", begun)
 		}
 	})

@@ -75,7 +75,7 @@ func TestARepetitionWaitsForTheTimeout(t *testing.T) {
 			s.pass(time.Second)
 			s.answer(l, row, kind)
 			s.pass(18 * time.Second)
-			if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Try != 0 {
+			if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Attempt != 0 {
 				s.Errorf("after %s it is sent again at once: %+v", kind, begun)
 			}
 			s.pass(time.Second)

@@ -155,17 +155,17 @@ func (s *suite) begin(l *ledger.Ledger, in ledger.Intent) ledger.Begun {
 func (s *suite) send(l *ledger.Ledger, r ledger.Row) int {
 	s.Helper()
 	begun := s.begin(l, intent(s.row(l, r.ID)))
-	if begun.Try == 0 {
+	if begun.Attempt == 0 {
 		s.Fatalf("row %d was not let through: %+v", r.ID, begun)
 	}
-	return begun.Try
+	return begun.Attempt
 }
 
 // answer settles the present attempt of a row.
 func (s *suite) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) ledger.Row {
 	s.Helper()
 	now := s.row(l, r.ID)
-	s.must(l.RecordOutcome(s.Context(), outcome(now, now.Tries, class)))
+	s.must(l.RecordOutcome(s.Context(), outcome(now, now.LastAttempt, class)))
 	return s.row(l, r.ID)
 }
 
@@ -253,7 +253,7 @@ func (s *suite) sweep(l *ledger.Ledger) int {
 	orphans, err := l.Fleet().Orphans(s.Context())
 	s.must(err)
 	for _, r := range orphans {
-		o := outcome(r.Row, r.Tries, filing.NoAnswer)
+		o := outcome(r.Row, r.LastAttempt, filing.NoAnswer)
 		o.Due = r.Due
 		s.must(l.RecordOutcome(s.Context(), o))
 	}
@@ -262,7 +262,7 @@ func (s *suite) sweep(l *ledger.Ledger) int {
 
 func intent(r ledger.Row) ledger.Intent {
 	o, rest := r.Left("", r.Request.Company.Ref).First()
-	in := ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost, Rest: rest.Products()}
+	in := ledger.Intent{Row: r.ID, LastAttempt: r.LastAttempt, Cost: r.Cost, Rest: rest.Products()}
 	in.Cost.Amount -= r.Spent.Amount
 	keys := o.Keys()
 	for _, p := range o.Products() {
@@ -277,12 +277,12 @@ func intent(r ledger.Row) ledger.Intent {
 }
 
 // outcome is what the placer makes of an answer to an attempt of a row.
-func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
+func outcome(r ledger.Row, attempt int, class filing.AnswerKind) ledger.Outcome {
 	a := filing.Answer{Kind: class, Message: "said the service", Detail: "read tcp: reset"}
 	in := intent(r)
 	out := ledger.Outcome{
 		Row:     r.ID,
-		Try:     try,
+		Attempt: attempt,
 		Owner:   r.Owner,
 		Answer:  a,
 		Message: "it is " + string(class),
@@ -299,7 +299,7 @@ func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
 			i := ledger.Item{
 				Product:   p,
 				OrderType: string(p),
-				OrderID:   fmt.Sprintf("order_%d_%d_%s", r.ID, try, p),
+				OrderID:   fmt.Sprintf("order_%d_%d_%s", r.ID, attempt, p),
 				Cost:      share,
 			}
 			out.Items = append(out.Items, i)

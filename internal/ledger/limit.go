@@ -29,7 +29,7 @@ type CostIncrease struct {
 	Rows     int
 	Approved money.Cents
 	Cost     money.Cost
-	// Plan is a hash of the rows, their tries and their costs. Empty if no row waits.
+	// Plan is a hash of the rows, their attempts and their costs. Empty if no row waits.
 	Plan string
 }
 
@@ -49,11 +49,11 @@ func loadCostIncrease(ctx context.Context, q store.Querier, batch string) (CostI
 	plan := sha256.New()
 	io.WriteString(plan, "costs of "+batch+"\n")
 	rows, err := store.List[struct {
-		ID, Tries   int64
-		Approved    money.Cents
-		Cost, Spent money.Cost
+		ID, LastAttempt int64
+		Approved        money.Cents
+		Cost, Spent     money.Cost
 	}](ctx, q, "sum up the rows of batch "+batch+" that cost more than was approved",
-		`SELECT id, tries, approved, cost AS "cost.amount",
+		`SELECT id, last_attempt, approved, cost AS "cost.amount",
 				CASE WHEN quoted = 0 AND cost = 0 THEN 2 ELSE certainty END AS "cost.certainty",
 				spent AS "spent.amount",
 				spent_certainty AS "spent.certainty"
@@ -65,7 +65,7 @@ func loadCostIncrease(ctx context.Context, q store.Querier, batch string) (CostI
 		c.Approved += max(r.Approved, 0)
 		c.Cost.Amount += r.Cost.Amount + r.Spent.Amount
 		c.Cost.Certainty = max(c.Cost.Certainty, r.Cost.Certainty)
-		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", r.ID, r.Tries, r.Approved, r.Cost.Amount, r.Cost.Certainty,
+		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", r.ID, r.LastAttempt, r.Approved, r.Cost.Amount, r.Cost.Certainty,
 			r.Spent.Amount, r.Spent.Certainty)
 	}
 	if c.Rows > 0 {

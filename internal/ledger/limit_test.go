@@ -18,7 +18,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
-		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
+		if begun := s.begin(l, dearer); !begun.Dearer || begun.Attempt != 0 {
 			s.Fatalf("one cent more than was approved was sent: %+v", begun)
 		}
 		if r := s.want(l, rows[0], filing.Ready, 0); r.BlockedOn != "approval" ||
@@ -29,7 +29,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		s.place(l, rows[1]) // at the approved cost
 		cheaper := intent(s.row(l, rows[2].ID))
 		cheaper.Cost.Amount = cost - 1
-		if begun := s.begin(l, cheaper); begun.Try != 1 {
+		if begun := s.begin(l, cheaper); begun.Attempt != 1 {
 			s.Errorf("%+v", begun)
 		}
 		s.must(l.Fleet().AllowProbe(ctx)) // money is not what it waits for
@@ -56,7 +56,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		increase, err = l.Approvals().CostIncrease(ctx, "a")
 		s.must(err)
 		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
-		if begun := s.begin(l, dearer); begun.Try != 1 {
+		if begun := s.begin(l, dearer); begun.Attempt != 1 {
 			s.Errorf("%+v", begun)
 		}
 	})
@@ -104,12 +104,12 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 			"costs swapped": `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END
 				WHERE blocked_on = 'approval'`,
 			"certainty":       `UPDATE rows SET certainty = 1 WHERE blocked_on = 'approval'`,
-			"another attempt": `UPDATE rows SET tries = tries + 1 WHERE blocked_on = 'approval'`,
+			"another attempt": `UPDATE rows SET last_attempt = last_attempt + 1 WHERE blocked_on = 'approval'`,
 			"another row waits": `UPDATE rows SET blocked_on = CASE number WHEN 2 THEN '' ELSE 'approval' END,
 				cost = CASE number WHEN 4 THEN 7501 ELSE cost END`,
 		} {
 			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0,
-				tries = 0,
+				last_attempt = 0,
 				blocked_on = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
 			if same, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || same != looked {
 				s.Fatalf("%s: %+v, %v, want %+v", name, same, err, looked)
@@ -174,7 +174,7 @@ func (s *suite) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 	s.Helper()
 	in := intent(r)
 	in.Cost.Amount = amount
-	if begun := s.begin(l, in); begun.Try == 0 {
+	if begun := s.begin(l, in); begun.Attempt == 0 {
 		s.Errorf("row %d of %s at %s: %+v", r.Number, r.Batch, amount, begun)
 	}
 }

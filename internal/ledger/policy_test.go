@@ -145,8 +145,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			return signIn(name, false)
 		}
 		batches := 0
-		// tries has somebody submit a batch and another approve it.
-		tries := func(submits, approves string, want error) {
+		// submitAndApprove has somebody submit a batch and another approve it.
+		submitAndApprove := func(submits, approves string, want error) {
 			s.Helper()
 			batches++
 			id := string(rune('a' + batches))
@@ -158,28 +158,28 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
 			}
 		}
-		tries("ana", "ben", nil)
+		submitAndApprove("ana", "ben", nil)
 
 		session := comes("ben", "ana")
-		tries("ana", "ben", ledger.ErrSecondPerson)
-		tries("ben", "ana", ledger.ErrSecondPerson) // whichever of the two names
-		tries("cid", "ben", nil)
+		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("ben", "ana", ledger.ErrSecondPerson) // whichever of the two names
+		submitAndApprove("cid", "ben", nil)
 		comes("ben", "ben") // ana may have made it, as ben
-		tries("ana", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
 
 		// Through a second link the first is not forgotten, and what ben makes is ana's.
 		comes("ben", "cid")
-		tries("ana", "ben", ledger.ErrSecondPerson)
-		tries("cid", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("cid", "ben", ledger.ErrSecondPerson)
 		comes("dot", "ben")
-		tries("ana", "dot", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "dot", ledger.ErrSecondPerson)
 
 		signIn("ben", true)
 		_, err := l.Accounts().FindSession(ctx, session)
 		s.wantErr(err, account.ErrSession) // it may be ana's
-		tries("ana", "ben", nil)
-		tries("ben", "ana", nil)
-		tries("ana", "dot", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "ben", nil)
+		submitAndApprove("ben", "ana", nil)
+		submitAndApprove("ana", "dot", ledger.ErrSecondPerson)
 
 		// A mailed link is in the hands of those who set the address.
 		cid, err := l.Accounts().Find(ctx, "cid")
@@ -187,11 +187,11 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		s.must(l.Accounts().SetEmail(by("ana"), cid.ID, "cid@example.com"))
 		_, link, err := l.Accounts().MakeMailedLink(ctx, "cid", "", time.Hour)
 		s.must(err)
-		tries("ana", "cid", nil)
+		submitAndApprove("ana", "cid", nil)
 		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.must(err)
-		tries("ana", "cid", ledger.ErrSecondPerson)
-		tries("ben", "cid", nil)
+		submitAndApprove("ana", "cid", ledger.ErrSecondPerson)
+		submitAndApprove("ben", "cid", nil)
 	})
 }
 

@@ -242,57 +242,57 @@ func (l Fleet) CountOthers(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// attempt identifies one attempt of one row.
-type attempt struct {
-	row int64
-	try int
+// attemptID identifies one attempt of one row.
+type attemptID struct {
+	row    int64
+	number int
 }
 
 // inFlight counts the callers of each attempt of this process, from before the commit of its intent
 // until after the commit of its outcome. Of several callers only one may send.
 type inFlight struct {
 	mu       sync.Mutex
-	attempts map[attempt]int
+	attempts map[attemptID]int
 }
 
-func (o *inFlight) addCaller(a attempt) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.attempts == nil {
-		o.attempts = make(map[attempt]int)
+func (f *inFlight) addCaller(a attemptID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.attempts == nil {
+		f.attempts = make(map[attemptID]int)
 	}
-	o.attempts[a]++
+	f.attempts[a]++
 }
 
 // removeCaller removes a caller that may not send.
-func (o *inFlight) removeCaller(a attempt) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.attempts[a] > 1 {
-		o.attempts[a]--
+func (f *inFlight) removeCaller(a attemptID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.attempts[a] > 1 {
+		f.attempts[a]--
 	} else {
-		delete(o.attempts, a)
+		delete(f.attempts, a)
 	}
 }
 
 // removeAttempt removes the attempt.
-func (o *inFlight) removeAttempt(a attempt) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.attempts, a)
+func (f *inFlight) removeAttempt(a attemptID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.attempts, a)
 }
 
-func (o *inFlight) has(a attempt) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.attempts[a] > 0
+func (f *inFlight) has(a attemptID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.attempts[a] > 0
 }
 
 // releaseIntent resolves an intent of this process that was committed although the confirmation was
 // lost. Its caller did not send the order.
 func (db *database) releaseIntent(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
-	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
+	o := Outcome{Row: r.ID, Attempt: r.LastAttempt, Answer: a, Message: "not sent yet: " + a.Message}
 	return store.Wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
 }
 
@@ -361,7 +361,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	for _, r := range placing {
 		o, listed := known[r.Owner]
 		switch {
-		case r.Owner == l.owner.ID && !l.inFlight.has(attempt{r.ID, r.Tries}):
+		case r.Owner == l.owner.ID && !l.inFlight.has(attemptID{r.ID, r.LastAttempt}):
 			if err := l.releaseIntent(ctx, r); err != nil {
 				return nil, err
 			}

@@ -40,12 +40,12 @@ func child(dir string) {
 			panic(err)
 		}
 		begun, err := l.Begin(t, intent(r))
-		if err != nil || begun.Try == 0 {
+		if err != nil || begun.Attempt == 0 {
 			panic(fmt.Sprint(begun, err))
 		}
 		said = append(said, "began")
 		if len(said) > 1 {
-			if err := l.RecordOutcome(t, outcome(r, begun.Try, filing.Accepted)); err != nil {
+			if err := l.RecordOutcome(t, outcome(r, begun.Attempt, filing.Accepted)); err != nil {
 				panic(err)
 			}
 			said = append(said, "placed")
@@ -263,7 +263,7 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		stale := outcome(rows[1], 2, filing.NoAnswer)
 		s.must(l.RecordOutcome(s.Context(), stale))
 		var class string
-		s.must(s.sql().QueryRowContext(s.Context(), `SELECT outcome FROM attempts WHERE row = $1 AND try = 2`,
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT outcome FROM attempts WHERE row = $1 AND number = 2`,
 			rows[1].ID).Scan(&class))
 		if class != string(filing.Accepted) {
 			s.Errorf("the record of the attempt says %s", class)
@@ -383,7 +383,7 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 				}
 				s.want(l, row, filing.Ready, cost)
 				s.pass(began.Add(c.after - time.Millisecond).Sub(s.clock()))
-				if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Try != 0 || !begun.Lost {
+				if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Attempt != 0 || !begun.Lost {
 					s.Fatalf("sent while the first request may be at work: %+v", begun)
 				}
 				s.pass(time.Millisecond)

@@ -41,7 +41,7 @@ func (l Quotes) Save(ctx context.Context, quotes []RowQuote) error {
 			ctx, tx, `UPDATE rows
 			SET quoted = 1, cost = v.cost, certainty = v.certainty,
 				message = CASE WHEN rows.blocked_on = '' THEN v.message ELSE rows.message END {{v}}
-			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0
+			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.last_attempt = 0
 			AND rows.blocked_on IN ('', '`+blockedOnApproval+`')`,
 			records)
 	})

@@ -82,8 +82,8 @@ type Row struct {
 	Approved money.Cost
 	// Attempts counts the orders that are known to have been sent.
 	Attempts int
-	// Tries counts all attempts that ever began and is the number of the present one.
-	Tries int
+	// LastAttempt counts all attempts that ever began and is the number of the present one.
+	LastAttempt int
 	// Uncertain reports whether an earlier attempt has an unknown outcome.
 	Uncertain bool
 	// Reserved is the amount reserved for the row now.

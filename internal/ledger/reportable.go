@@ -63,11 +63,12 @@ const (
 			WHERE b.open = 1) AS s
 		WHERE s.notified = s.works
 		ORDER BY s.created_at DESC, s.id LIMIT 100`
-	selectPending = `SELECT 'uncertain' AS kind, r.id AS ref, r.tries AS mark, r.id AS "row", r.batch,
+	selectPending = `SELECT 'uncertain' AS kind, r.id AS ref, r.last_attempt AS mark, r.id AS "row", r.batch,
 			r.reserved AS "reserved.amount", r.certainty AS "reserved.certainty"
 		FROM rows r
 		WHERE r.result = 'uncertain'
-		AND NOT EXISTS (SELECT 1 FROM notified t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
+		AND NOT EXISTS (SELECT 1 FROM notified t
+			WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.last_attempt)
 		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0
 		FROM items i JOIN rows r ON r.id = i.row
 		WHERE i.exception <> 0

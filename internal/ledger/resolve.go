@@ -17,9 +17,9 @@ import (
 // ErrOrderTaken is returned for an order ID that belongs to another row.
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
-// A resolution applies to one attempt. try is the attempt that the person reviewed (Row.Tries).
-// Zero means the present one. If the row was resolved and sent again since, the methods return
-// ErrStale, because the later attempt is uncertain for different reasons.
+// A resolution applies to one attempt. attempt is the number of the attempt that the person
+// reviewed (Row.LastAttempt). Zero means the present one. If the row was resolved and sent again
+// since, the methods return ErrStale, because the later attempt is uncertain for different reasons.
 
 // ErrTooManyOrders is returned if there are more order IDs than items of the row that may have been
 // ordered.
@@ -34,20 +34,20 @@ func (l Resolutions) For(row Row) Resolutions {
 
 // MarkPlaced resolves an uncertain row as placed, after a person has verified that the orders
 // exist. It posts the reservation.
-func (l Resolutions) MarkPlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
-	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
+func (l Resolutions) MarkPlaced(ctx context.Context, row int64, attempt int, orderIDs []string, why string) error {
+	return l.resolvePlaced(ctx, row, attempt, orderIDs, "", nil, why)
 }
 
 // MarkFormed resolves an uncertain formation as placed, with the ID of the new company and the
 // claims of the other items of the order.
-func (l Resolutions) MarkFormed(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (l Resolutions) MarkFormed(ctx context.Context, row int64, attempt int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
+	return l.resolvePlaced(ctx, row, attempt, orderIDs, company, known, why)
 }
 
-func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (l Resolutions) resolvePlaced(ctx context.Context, row int64, attempt int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolve(ctx, l.of, row, try, known, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, attempt, known, func(g *groupWriter, s *rowState) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -146,7 +146,8 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("find the order %s: %w", id, err)
 		}
-		events, err := g.db.listEvents(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
+		events, err := g.db.listEvents(g.ctx, g.tx,
+			`e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +164,9 @@ var ErrCreating = errors.New("the creation of the company is uncertain: enter th
 // MarkCreated resolves a row with an uncertain creation of its company, after a person has verified
 // that the company exists. It unblocks the rows that wait for the company. An order of the row that
 // was written back after a restore stays uncertain.
-func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
-	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
+func (l Resolutions) MarkCreated(ctx context.Context, row int64, attempt int, company filing.Company,
+	why string) error {
+	return l.resolve(ctx, l.of, row, attempt, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
 		}
@@ -184,8 +186,8 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, compan
 
 // MarkNotPlaced resolves an uncertain row as not placed. It releases the reservation, and the row
 // may be sent again.
-func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why string) error {
-	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
+func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, attempt int, why string) error {
+	return l.resolve(ctx, l.of, row, attempt, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
 		// The batch will end again.
@@ -211,7 +213,7 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) e
 	return g.writeAll()
 }
 
-func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int, known []Claim,
+func (db *database) resolve(ctx context.Context, of BatchRow, row int64, attempt int, known []Claim,
 	decide func(*groupWriter, *rowState) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := db.newGroupWriter(ctx, tx, c, store.ToMillis(db.Now()))
@@ -219,8 +221,8 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 			if !s.isAt(of) {
 				return errOtherRow
 			}
-			if try != 0 && s.tries != try {
-				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
+			if attempt != 0 && s.lastAttempt != attempt {
+				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.lastAttempt)
 			}
 			s.checkedAt = c.checkTime()
 			if err := decide(g, s); err != nil || s.result != filing.Ready {
@@ -267,7 +269,8 @@ func (l Resolutions) UncertainPage(ctx context.Context, batch string, after int6
 	if err != nil {
 		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
 	}
-	rows, err = l.loadPage(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
+	rows, err = l.loadPage(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`,
+		batch, after, limit)
 	return rows, total, err
 }
 

@@ -102,15 +102,15 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		first := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, first.Tries, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, first.LastAttempt, "not there"))
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		for _, err := range []error{
-			l.Resolutions().MarkNotPlaced(ctx, row.ID, first.Tries, ""),
-			l.Resolutions().MarkPlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
-			l.Resolutions().MarkFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
-			l.Resolutions().MarkCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
-			l.Resolutions().MarkAssumedPlaced(ctx, row.ID, first.Tries, []string{"order_1"},
+			l.Resolutions().MarkNotPlaced(ctx, row.ID, first.LastAttempt, ""),
+			l.Resolutions().MarkPlaced(ctx, row.ID, first.LastAttempt, []string{"order_1"}, ""),
+			l.Resolutions().MarkFormed(ctx, row.ID, first.LastAttempt, []string{"order_1"}, "comp_9", nil, ""),
+			l.Resolutions().MarkCreated(ctx, row.ID, first.LastAttempt, filing.Company{ID: "comp_9"}, ""),
+			l.Resolutions().MarkAssumedPlaced(ctx, row.ID, first.LastAttempt, []string{"order_1"},
 				filing.Company{ID: "comp_9"}, nil, ""),
 		} {
 			if !errors.Is(err, ledger.ErrStale) {
@@ -118,7 +118,7 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 			}
 		}
 		second := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.Resolutions().MarkPlaced(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
+		s.must(l.Resolutions().MarkPlaced(ctx, row.ID, second.LastAttempt, []string{"order_1"}, "there"))
 		s.want(l, row, filing.Placed, 0)
 	})
 }
@@ -167,12 +167,12 @@ func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
 		both := reports("a", 1)
 		both[0].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		r := s.add(l, "a", both...)[0]
-		try := s.send(l, r)
-		lost := outcome(s.row(l, r.ID), try, filing.NoAnswer)
+		attempt := s.send(l, r)
+		lost := outcome(s.row(l, r.ID), attempt, filing.NoAnswer)
 		lost.Repeatable = false
 		slices.Reverse(lost.Claims)
 		s.must(l.RecordOutcome(s.Context(), lost))
-		s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, try, []string{"order_report", "order_agent"}, "there"))
+		s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, attempt, []string{"order_report", "order_agent"}, "there"))
 		got := make(map[filing.Product]string)
 		for _, i := range s.row(l, r.ID).Items {
 			got[i.Product] = i.OrderID

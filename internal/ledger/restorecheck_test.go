@@ -77,7 +77,7 @@ func TestRestores_End(t *testing.T) {
 		s.must(err)
 		all := s.unchecked(l, 5+2+1)
 		for _, begun := range s.suppose(l, state.Since, all[:len(all)-1]...) {
-			if begun.Try == 0 {
+			if begun.Attempt == 0 {
 				s.Errorf("%+v", begun)
 			}
 		}
@@ -107,7 +107,7 @@ func TestRestores_EndAfterCreation(t *testing.T) {
 		forming.Request.Company.Sheet.LegalName = "One"
 		row := s.add(l, "a", forming)[0]
 		in := creationOf(row)
-		out := createdBy(in, s.begin(l, in).Try)
+		out := createdBy(in, s.begin(l, in).Attempt)
 		out.Answer.Kind = filing.NoAnswer
 		s.must(l.RecordOutcome(ctx, out))
 		place.Keep()
@@ -196,7 +196,7 @@ func TestRestores_EndMeanwhile(t *testing.T) {
 		forming.Request.Company.Sheet.LegalName = "One"
 		row := s.add(l, "a", forming)[0]
 		in := creationOf(row)
-		out := createdBy(in, s.begin(l, in).Try)
+		out := createdBy(in, s.begin(l, in).Attempt)
 		s.must(l.Restores().Begin(ctx, s.clock()))
 		s.wantErr(other.Restores().End(ctx), ledger.ErrUncertainCompany)
 		s.must(l.RecordOutcome(ctx, out))

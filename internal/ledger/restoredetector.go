@@ -47,9 +47,9 @@ type restoreDetector struct {
 	changed bool
 	// next is closed with the next commit. Nil if no caller waits for it.
 	next     chan struct{}
-	attempts map[attempt]*pastAttempt
+	attempts map[attemptID]*pastAttempt
 	// order has the attempts, the oldest first.
-	order []attempt
+	order []attemptID
 }
 
 // pastAttempt is an attempt that this process began.
@@ -133,19 +133,19 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attempts == nil {
-		h.attempts = make(map[attempt]*pastAttempt)
+		h.attempts = make(map[attemptID]*pastAttempt)
 	}
 	for _, t := range group {
 		switch {
-		case t.intent != nil && t.begun.Try != 0:
-			a := attempt{t.intent.Row, t.begun.Try}
+		case t.intent != nil && t.begun.Attempt != 0:
+			a := attemptID{t.intent.Row, t.begun.Attempt}
 			// A lost row may have had the same ID.
 			if h.attempts[a] == nil {
 				h.order = append(h.order, a)
 			}
 			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
 		case t.outcome != nil && (t.err == nil || errors.Is(t.err, ErrNotFound)) && !t.unsent:
-			r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]
+			r := h.attempts[attemptID{t.outcome.Row, t.outcome.Attempt}]
 			if r != nil && r.intent.Of == t.outcome.Of && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {
 				r.outcome, r.at = t.outcome, at
 			}
@@ -167,13 +167,13 @@ func (h *restoreDetector) forget(group []*transition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range group {
-		if t.intent == nil || t.begun.Try == 0 {
+		if t.intent == nil || t.begun.Attempt == 0 {
 			continue
 		}
-		a := attempt{t.intent.Row, t.begun.Try}
+		a := attemptID{t.intent.Row, t.begun.Attempt}
 		if r := h.attempts[a]; r != nil && r.outcome == nil {
 			delete(h.attempts, a)
-			h.order = slices.DeleteFunc(h.order, func(o attempt) bool { return o == a })
+			h.order = slices.DeleteFunc(h.order, func(o attemptID) bool { return o == a })
 		}
 	}
 }
@@ -271,33 +271,33 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 }
 
 // recorded returns the attempts of this process whose answers the ledger has.
-func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
+func (g *groupWriter) recorded(some []pastAttempt) (map[attemptID]bool, error) {
 	rows := make([]store.Record, len(some))
 	for i, r := range some {
 		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", g.db.owner.ID)}
 	}
-	all := make(map[attempt]bool)
-	err := g.db.QueryRecords(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
+	all := make(map[attemptID]bool)
+	err := g.db.QueryRecords(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.number) %% %d {{v,}} attempts a
 		WHERE a.row = v.id AND a.owner = v.owner AND a.outcome <> '%s'`, renumbered, filing.NoAnswer), rows,
 		func(scan func(...any) error) error {
-			var a attempt
-			err := scan(&a.row, &a.try)
+			var a attemptID
+			err := scan(&a.row, &a.number)
 			all[a] = true
 			return err
 		})
 	return all, store.Wrap("read which answers the ledger has", err)
 }
 
-func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error {
+func (g *groupWriter) writeBack(r pastAttempt, recorded map[attemptID]bool) error {
 	s, ok := g.rows[r.intent.Row]
-	try := r.intent.Tries + 1
-	if !ok || !s.isAt(r.intent.Of) || recorded[attempt{r.intent.Row, try}] {
+	attempt := r.intent.LastAttempt + 1
+	if !ok || !s.isAt(r.intent.Of) || recorded[attemptID{r.intent.Row, attempt}] {
 		// Either its whole batch is lost or its answer is recorded.
 		return nil
 	}
-	if s.tries < try && s.result == filing.Ready {
+	if s.lastAttempt < attempt && s.result == filing.Ready {
 		in := r.intent
-		s.tries = r.intent.Tries
+		s.lastAttempt = r.intent.LastAttempt
 		if in.unconfirmed && !s.uncertain {
 			g.addLostAttempt(s, productsOf(r.intent.Claims))
 		}
@@ -325,15 +325,15 @@ const lostOwner = "lost"
 // bought the items of the later one, and its process has ended. A 409 to the later attempt then
 // shows the row's own purchase.
 func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
-	try := s.tries
+	attempt := s.lastAttempt
 	// An attempt since the restore has the same number.
-	if s.senders[try] != "" {
-		for try = -try; s.senders[try] != ""; {
-			try -= renumbered
+	if s.senders[attempt] != "" {
+		for attempt = -attempt; s.senders[attempt] != ""; {
+			attempt -= renumbered
 		}
 	}
-	a := filing.Attempt{Try: try, Products: products, Kind: filing.NoAnswer}
-	s.addSender(try, lostOwner)
+	a := filing.Attempt{Number: attempt, Products: products, Kind: filing.NoAnswer}
+	s.addSender(attempt, lostOwner)
 	s.attempts = append(s.attempts, a)
 	g.recordAttempt(s, a, lostOwner, &Outcome{Answer: filing.Answer{
 		Kind:    a.Kind,

@@ -10,13 +10,13 @@ import (
 // attempt has the same number.
 func TestRestoreDetector_ReusedRowID(t *testing.T) {
 	h := &restoreDetector{}
-	begun := []*transition{{intent: &Intent{Row: 1}, begun: Begun{Try: 1}}}
+	begun := []*transition{{intent: &Intent{Row: 1}, begun: Begun{Attempt: 1}}}
 	h.remember(begun, 0)
 	h.remember(begun, 1)
 	if n := len(h.list()); n != 1 {
 		t.Errorf("%d attempts are remembered, want 1", n)
 	}
-	h.remember([]*transition{{outcome: &Outcome{Row: 1, Try: 1, Answer: filing.Answer{Kind: filing.Accepted}}}}, 2)
+	h.remember([]*transition{{outcome: &Outcome{Row: 1, Attempt: 1, Answer: filing.Answer{Kind: filing.Accepted}}}}, 2)
 	h.remember(nil, 2+rememberFor)
 	if n := len(h.list()); n != 0 {
 		t.Errorf("%d attempts are remembered, want none", n)

@@ -17,8 +17,8 @@ import (
 // end, with the claims of the attempt.
 func (s *suite) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
-	try := s.send(l, r)
-	late = outcome(s.row(l, r.ID), try, filing.Accepted)
+	attempt := s.send(l, r)
+	late = outcome(s.row(l, r.ID), attempt, filing.Accepted)
 	s.answer(l, r, filing.NoAnswer)
 	return late
 }
@@ -73,10 +73,11 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
-		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: row.Tries, Creating: true, Claims: []ledger.Claim{claim}})
+		in := ledger.Intent{Row: row.ID, LastAttempt: row.LastAttempt, Creating: true, Claims: []ledger.Claim{claim}}
+		begun := s.begin(l, in)
 		lost := ledger.Outcome{
 			Row:     row.ID,
-			Try:     begun.Try,
+			Attempt: begun.Attempt,
 			Creates: true,
 			Claims:  []ledger.Claim{claim},
 			Answer:  filing.Answer{Kind: filing.NoAnswer},
@@ -123,11 +124,11 @@ func (s *suite) createsTwice(l *ledger.Ledger, batch string, again int) {
 	rows := s.add(l, batch, report("comp_1", "2026"), report("comp_1", "2026"))
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: filing.Key("company|user_1|" + batch)}
 	creation := func(row ledger.Row, company string) ledger.Outcome {
-		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: s.row(l, row.ID).Tries, Creating: true,
+		begun := s.begin(l, ledger.Intent{Row: row.ID, LastAttempt: s.row(l, row.ID).LastAttempt, Creating: true,
 			Claims: []ledger.Claim{claim}})
 		return ledger.Outcome{
 			Row:     row.ID,
-			Try:     begun.Try,
+			Attempt: begun.Attempt,
 			Creates: true,
 			Claims:  []ledger.Claim{claim},
 			Company: company,
@@ -202,8 +203,8 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
-		try := s.send(l, row)
-		out := outcome(s.row(l, row.ID), try, filing.Accepted)
+		attempt := s.send(l, row)
+		out := outcome(s.row(l, row.ID), attempt, filing.Accepted)
 		out.Items = []ledger.Item{
 			{Product: filing.RegisteredAgent, OrderID: "order_agent", Cost: money.Cost{Amount: 5000}},
 		}
@@ -242,13 +243,13 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 		begun := s.begin(l, in)
 		s.must(l.RecordOutcome(s.Context(), ledger.Outcome{
 			Row:     row.ID,
-			Try:     begun.Try,
+			Attempt: begun.Attempt,
 			Creates: true,
 			Claims:  in.Claims,
 			Company: "comp_9",
 			Answer:  filing.Answer{Kind: filing.Accepted},
 		}))
-		in.Tries = 1
+		in.LastAttempt = 1
 		if begun := s.begin(l, in); !begun.Lost {
 			s.Errorf("the company is created again: %+v", begun)
 		}

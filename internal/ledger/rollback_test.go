@@ -74,10 +74,10 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		for _, l := range []*ledger.Ledger{one, two} {
 			for _, r := range []ledger.Row{rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]} {
 				begun, err := l.Begin(ctx, intent(r))
-				for tries := 0; err != nil && tries < 20; tries++ { // its connections have to break first
+				for attempts := 0; err != nil && attempts < 20; attempts++ { // its connections have to break first
 					begun, err = l.Begin(ctx, intent(r))
 				}
-				if s.must(err); begun.Try != 0 {
+				if s.must(err); begun.Attempt != 0 {
 					s.Fatalf("row %d goes out: %+v", r.ID, begun)
 				}
 			}
@@ -94,8 +94,8 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		s.want(one, rows[3], filing.Placed, 0)
 		s.want(one, rows[4], filing.Uncertain, cost)
 		s.want(one, rows[5], filing.Ready, 0)
-		if r := s.want(one, rows[6], filing.Placed, 0); r.Tries != 2 {
-			s.Errorf("%d tries of the row that was sent twice", r.Tries)
+		if r := s.want(one, rows[6], filing.Placed, 0); r.LastAttempt != 2 {
+			s.Errorf("%d attempts of the row that was sent twice", r.LastAttempt)
 		}
 		s.answer(one, rows[2], filing.Accepted)
 		s.want(two, rows[2], filing.Placed, 0)
@@ -161,7 +161,7 @@ func TestLostAttemptBesideADecidedOne(t *testing.T) {
 		s.await(two)
 		s.want(two, row, filing.Uncertain, cost)
 		attempts, err := two.Attempts(s.Context(), row.ID)
-		if s.must(err); len(attempts) != 3 || attempts[0].Try != -1 {
+		if s.must(err); len(attempts) != 3 || attempts[0].Number != -1 {
 			s.Errorf("%+v", attempts)
 		}
 	})
@@ -209,10 +209,10 @@ func creationOf(row ledger.Row) ledger.Intent {
 }
 
 // createdBy is the outcome of that attempt: the company is comp_1.
-func createdBy(in ledger.Intent, try int) ledger.Outcome {
+func createdBy(in ledger.Intent, attempt int) ledger.Outcome {
 	return ledger.Outcome{
 		Row:     in.Row,
-		Try:     try,
+		Attempt: attempt,
 		Creates: true,
 		Claims:  in.Claims,
 		Company: "comp_1",
@@ -239,7 +239,7 @@ func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
 		creation := creationOf(row)
 		creation.Cost = money.Cost{Amount: cost}
 		said, err := one.Resolutions().AssumeSent(s.Context(), []ledger.Intent{creation}, s.clock(), "")
-		if s.must(err); said[0].Try != 1 {
+		if s.must(err); said[0].Attempt != 1 {
 			s.Fatalf("%+v", said)
 		}
 		s.await(two)
@@ -248,11 +248,11 @@ func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
 		if err != nil || len(attempts) != 2 || r.Result != filing.Uncertain {
 			s.Fatalf("%s: %+v, %v", r.Result, attempts, err)
 		}
-		s.must(one.Resolutions().MarkCreated(s.Context(), row.ID, r.Tries, filing.Company{ID: "comp_1"}, "found"))
+		s.must(one.Resolutions().MarkCreated(s.Context(), row.ID, r.LastAttempt, filing.Company{ID: "comp_1"}, "found"))
 		if got := s.row(one, row.ID); got.Result != filing.Uncertain || got.Company != "comp_1" || got.Creating {
 			s.Errorf("%+v", got)
 		}
-		s.must(one.Resolutions().MarkNotPlaced(s.Context(), row.ID, r.Tries, "no order"))
+		s.must(one.Resolutions().MarkNotPlaced(s.Context(), row.ID, r.LastAttempt, "no order"))
 		s.want(one, row, filing.Ready, 0)
 	})
 }
@@ -295,7 +295,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 		place.Keep()
 		s.await(l)
 		in := creationOf(row)
-		created := createdBy(in, s.begin(l, in).Try)
+		created := createdBy(in, s.begin(l, in).Attempt)
 		for range 10 { // more commits than the next process makes before it compares
 			s.must(l.Entries().RecordDeposit(ctx, 1, ""))
 		}
@@ -305,7 +305,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 		elsewhere.Fleet().RecordCommit(lineage, commits)
 		s.await(elsewhere)
 		said, err := elsewhere.Resolutions().AssumeSent(ctx, []ledger.Intent{in}, s.clock(), "says Ana")
-		if s.must(err); said[0].Try != 1 {
+		if s.must(err); said[0].Attempt != 1 {
 			s.Fatalf("%+v", said)
 		}
 		s.wantErr(elsewhere.Restores().End(ctx), ledger.ErrUncertainCompany)
@@ -386,7 +386,7 @@ func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
 		s.must(one.RecordOutcome(s.Context(), ledger.Outcome{
 			Row:     rows[0].ID,
 			Of:      rows[0].InBatch(),
-			Try:     orphans[0].Tries,
+			Attempt: orphans[0].LastAttempt,
 			Owner:   orphans[0].Owner,
 			Answer:  filing.Answer{Kind: filing.NoAnswer},
 			Claims:  orphans[0].Claims,
@@ -423,7 +423,7 @@ func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
 		if s.must(err); len(orphans) != 1 {
 			s.Fatalf("%+v", orphans)
 		}
-		o := outcome(orphans[0].Row, orphans[0].Tries, filing.NoAnswer)
+		o := outcome(orphans[0].Row, orphans[0].LastAttempt, filing.NoAnswer)
 		o.Claims = orphans[0].Claims
 		s.must(two.RecordOutcome(s.Context(), o))
 		s.want(two, rows[0], filing.Uncertain, cost)
@@ -473,7 +473,7 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 			replaced = true
 		})
 		begun, err := l.Begin(s.Context(), intent(rows[1]))
-		if err == nil || begun.Try != 0 || !replaced {
+		if err == nil || begun.Attempt != 0 || !replaced {
 			s.Fatalf("row %d goes out: %+v, %v; replaced: %v", rows[1].ID, begun, err, replaced)
 		}
 		if begun := s.begin(l, intent(rows[1])); begun.Halted.Reason != filing.HaltRestored {
@@ -487,7 +487,7 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 		s.must(l.Restores().EndUnsent(s.Context()))
 		place.Keep()
 		next(place.Restore)
-		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
+		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Attempt != 0 {
 			s.Fatalf("row %d goes out: %+v, %v", rows[1].ID, begun, err)
 		}
 		s.await(l)
@@ -498,8 +498,8 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 // await makes a ledger notice that its connections were broken.
 func (s *suite) await(l *ledger.Ledger) {
 	s.Helper()
-	for tries := 0; ; tries++ {
-		if err := l.Fleet().AllowProbe(s.Context()); err == nil || tries > 20 {
+	for attempts := 0; ; attempts++ {
+		if err := l.Fleet().AllowProbe(s.Context()); err == nil || attempts > 20 {
 			s.must(err)
 			s.exec(`UPDATE control SET restart_wait_until = 0`)
 			return
@@ -562,7 +562,7 @@ func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
 		}
 		s.await(one)
 		s.halted(one)
-		if begun := s.begin(two, intent(row)); begun.Try != 0 {
+		if begun := s.begin(two, intent(row)); begun.Attempt != 0 {
 			s.Errorf("%+v", begun)
 		}
 	})
@@ -598,7 +598,7 @@ func TestIDOfALostRow(t *testing.T) {
 		if found[0].ID != lost[0].ID {
 			s.Fatalf("row %d got the id %d", lost[0].ID, found[0].ID)
 		}
-		late := outcome(lost[0], begun.Try, filing.Accepted)
+		late := outcome(lost[0], begun.Attempt, filing.Accepted)
 		late.Of = lost[0].InBatch()
 		s.wantErr(one.RecordOutcome(ctx, late), ledger.ErrNotFound)
 		if begun := s.begin(one, intentOf(lost[2])); !begun.Lost {
@@ -612,13 +612,13 @@ func TestIDOfALostRow(t *testing.T) {
 		}
 
 		again := s.begin(one, intentOf(found[1]))
-		doubt := outcome(found[1], again.Try, filing.NoAnswer)
+		doubt := outcome(found[1], again.Attempt, filing.NoAnswer)
 		doubt.Of = found[1].InBatch()
 		s.must(one.RecordOutcome(ctx, doubt))
 		of, id, by := one.Resolutions().For(lost[1]), lost[1].ID, "seen by ana"
 		for _, decide := range map[string]func() error{
-			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Try, by) },
-			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Try, []string{"order_x"}, by) },
+			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Attempt, by) },
+			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Attempt, []string{"order_x"}, by) },
 			"a company":  func() error { return of.NameCompany(ctx, id, "comp_x", nil, by) },
 		} {
 			s.wantErr(decide(), ledger.ErrTransition)
@@ -640,7 +640,7 @@ func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
 		lost := s.add(l, "lost", reports("b", 1)...)[0]
 		in := intent(lost)
 		in.Of = lost.InBatch()
-		answer := outcome(lost, s.begin(l, in).Try, filing.Accepted)
+		answer := outcome(lost, s.begin(l, in).Attempt, filing.Accepted)
 		answer.Of = lost.InBatch()
 		place.Restore()
 		s.await(l)

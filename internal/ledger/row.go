@@ -15,7 +15,7 @@ import (
 const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message,
 		r.cost AS "cost.amount", r.certainty AS "cost.certainty", r.reserved, r.spent AS "spent.amount",
 		r.spent_certainty AS "spent.certainty", r.approved AS "approved.amount",
-		r.approved_certainty AS "approved.certainty", r.attempts, r.tries, r.uncertain, r.dropped, r.company,
+		r.approved_certainty AS "approved.certainty", r.attempts, r.last_attempt, r.uncertain, r.dropped, r.company,
 		r.creating, r.owner, r.blocked_on, r.priority, r.updated_at, `
 
 // The beginnings of the queries for rows as they are, and for rows as the results of their batches

@@ -50,7 +50,7 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		s.send(l, rows[0])
 		s.exec(`UPDATE control SET schema_version = schema_version + 1, written_by = 'version 7.1'`)
 		begun := s.begin(l, intent(rows[1]))
-		if begun.Try != 0 || begun.Halted.Reason != filing.HaltVersion ||
+		if begun.Attempt != 0 || begun.Halted.Reason != filing.HaltVersion ||
 			!strings.Contains(begun.Halted.Note, "version 7.1") {
 			s.Errorf("%+v", begun)
 		}
@@ -80,7 +80,7 @@ func TestExecChange_NewerSchema(t *testing.T) {
 			"pause a schedule":    func() error { return schedules.SetPaused(ctx, "fall", true) },
 			"remove a schedule":   func() error { return schedules.Remove(ctx, "fall") },
 		}
-		try := func(newer bool) {
+		attempt := func(newer bool) {
 			for name, change := range changes {
 				if err := change(); errors.Is(err, store.ErrNewer) != newer {
 					s.Errorf("%s: %v, and the schema is newer: %t", name, err, newer)
@@ -88,8 +88,8 @@ func TestExecChange_NewerSchema(t *testing.T) {
 			}
 		}
 		s.exec(`UPDATE control SET schema_version = schema_version + 1`)
-		try(true)
+		attempt(true)
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
-		try(false)
+		attempt(false)
 	})
 }

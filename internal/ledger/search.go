@@ -117,7 +117,8 @@ func (l Companies) Search(ctx context.Context, words string, limit int) ([]Liste
 		return nil, nil
 	}
 	args = append(args, limit)
-	return l.listCompanies(ctx, "search the companies", fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
+	return l.listCompanies(ctx, "search the companies",
+		fmt.Sprintf(`SELECT `+listedColumns+` FROM rows r WHERE r.id IN (
 			SELECT MAX(r.id)`+fromSubmitted+where+` GROUP BY r.company_key)
 		ORDER BY r.company_words, r.company_key LIMIT $%d`, len(args)), args...)
 }
@@ -140,7 +141,8 @@ func (l Companies) List(ctx context.Context, after string, limit int) ([]ListedC
 
 // Company finds a company of submitted rows. It returns ErrNotFound if there is none.
 func (l Companies) Company(ctx context.Context, key string) (ListedCompany, error) {
-	found, err := l.listCompanies(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+` AND r.company_key = $1
+	found, err := l.listCompanies(ctx, "find company "+key, `SELECT `+listedColumns+fromSubmitted+`
+		AND r.company_key = $1
 		ORDER BY r.id DESC LIMIT 1`, key)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("find company %s: %w", key, ErrNotFound)

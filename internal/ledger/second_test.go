@@ -140,7 +140,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 			for j, second := range classes {
 				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
 				row := s.add(l, fmt.Sprintf("b%d-%d", i, j), report(fmt.Sprintf("comp_%d_%d", i, j), "2026"))[0]
-				try := s.send(l, row)
+				attempt := s.send(l, row)
 				sent := s.row(l, row.ID)
 				s.answer(l, row, filing.NoAnswer)
 				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
@@ -149,7 +149,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 					s.Fatalf("%+v", r)
 				}
 				for _, class := range []filing.AnswerKind{first, second} {
-					s.must(l.RecordOutcome(s.Context(), outcome(sent, try, class)))
+					s.must(l.RecordOutcome(s.Context(), outcome(sent, attempt, class)))
 					if r := s.row(l, row.ID); r.Result == filing.Ready && r.BlockedOn != "approval" {
 						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class,
 							r.BlockedOn)
@@ -241,7 +241,7 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 			if r = s.row(l, r.ID); r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
 				s.Errorf("row %d waits for %q: %s", r.Number, r.BlockedOn, r.Message)
 			}
-			if begun := s.begin(l, intent(r)); begun.Try != 0 {
+			if begun := s.begin(l, intent(r)); begun.Attempt != 0 {
 				s.Errorf("row %d is sent before it is approved", r.Number)
 			}
 		}

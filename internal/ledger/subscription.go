@@ -238,8 +238,8 @@ func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, 
 	if company != "" {
 		begins = coverOf(company, "")
 	}
-	return l.listCovered(ctx, ` AND SUBSTR(c.cover, 1, LENGTH(CAST($1 AS TEXT))) = $1 ORDER BY c.year, c.batch, c.number`,
-		begins)
+	return l.listCovered(ctx, ` AND SUBSTR(c.cover, 1, LENGTH(CAST($1 AS TEXT))) = $1
+		ORDER BY c.year, c.batch, c.number`, begins)
 }
 
 func (db *database) listCovered(ctx context.Context, where string, args ...any) ([]Covered, error) {
@@ -319,7 +319,7 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 // status is the service's term for it.
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := store.Changed(ErrNoSubscription)(tx.ExecContext(ctx,
+		if err := store.RequireChange(ErrNoSubscription)(tx.ExecContext(ctx,
 			`UPDATE items
 				SET subscription_status = $2, subscription_at = $3
 				WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,

@@ -77,7 +77,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 				l = s.open() // the lease of before is over where time has passed
 				begun := s.begin(l, in)
 				if covered := len(begun.Taken) == 1 && begun.Taken[0].Covers; covered != c.covers ||
-					!covered && begun.Try != 1 {
+					!covered && begun.Attempt != 1 {
 					s.Errorf("when it is sent: %+v", begun)
 				}
 			})

@@ -81,8 +81,8 @@ func (s *suite) recordTexts(texts []string) {
 		}
 		e := filing.Event{ID: fmt.Sprint("event", i), Type: "order.updated", CreatedAt: time.UnixMilli(1)}
 		spoil(reflect.ValueOf(&e).Elem(), text)
-		for try := range 2 { // the service tells it again
-			if fresh, err := l.Events().Keep(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
+		for attempt := range 2 { // the service tells it again
+			if fresh, err := l.Events().Keep(ctx, e, []byte(text)); err != nil || fresh != (attempt == 0) {
 				s.Errorf("an event with %q: %v, %v", text, fresh, err)
 			}
 		}

@@ -30,10 +30,10 @@ type Intent struct {
 	Row int64
 	// Of identifies the row as it was read. It is not compared if it is zero.
 	Of BatchRow
-	// Tries is Row.Tries as it was read. An order made from an older reading is Lost.
-	Tries  int
-	Claims []Claim
-	Cost   money.Cost
+	// LastAttempt is Row.LastAttempt as it was read. An order made from an older reading is Lost.
+	LastAttempt int
+	Claims      []Claim
+	Cost        money.Cost
 
 	// Rest are the products that the row orders after this order.
 	Rest     []filing.Product
@@ -74,8 +74,8 @@ func (r *Row) InBatch() BatchRow {
 
 // Begun is the result of Begin. It has the attempt that began, or the reason that none began.
 type Begun struct {
-	// Try is the attempt that began. Zero if none began.
-	Try int
+	// Attempt is the number of the attempt that began. Zero if none began.
+	Attempt int
 	// Halted is the halt if the fleet may not send now.
 	Halted Halted
 	// Short reports whether the row exceeds the available funds. It then waits for funds.
@@ -105,8 +105,8 @@ type Taken struct {
 type Outcome struct {
 	Row int64
 	// Of identifies the row as it was sent. It is not compared if it is zero.
-	Of  BatchRow `json:"-"`
-	Try int
+	Of      BatchRow `json:"-"`
+	Attempt int
 	// Owner is the process that began the attempt. Empty for this process.
 	Owner  string
 	Answer filing.Answer
@@ -241,10 +241,10 @@ func (db *database) submit(ctx context.Context, t *transition) error {
 // the reason that the order may not be sent.
 func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	t := &transition{intent: &in}
-	l.inFlight.addCaller(attempt{in.Row, in.Tries + 1})
+	l.inFlight.addCaller(attemptID{in.Row, in.LastAttempt + 1})
 	err := l.submit(ctx, t)
-	if err != nil || t.begun.Try == 0 {
-		l.inFlight.removeCaller(attempt{in.Row, in.Tries + 1})
+	if err != nil || t.begun.Attempt == 0 {
+		l.inFlight.removeCaller(attemptID{in.Row, in.LastAttempt + 1})
 	}
 	if err != nil {
 		return Begun{}, fmt.Errorf("commit the intent of row %d: %w", in.Row, err)
@@ -257,7 +257,7 @@ func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	err := l.submit(ctx, &transition{outcome: &out})
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) {
 		// A repetition would be refused, too.
-		l.inFlight.removeAttempt(attempt{out.Row, out.Try})
+		l.inFlight.removeAttempt(attemptID{out.Row, out.Attempt})
 	}
 	return store.Wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
 }

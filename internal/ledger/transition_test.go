@@ -67,12 +67,12 @@ func (c settleCase) test(s *suite) {
 	for i, want := range []rowWant{c.once, c.repeatable} {
 		before := s.book(l).Posted
 		s.send(l, rows[i])
-		if p := s.want(l, rows[i], filing.Placing, cost); p.Owner == "" || p.Attempts != 1 || p.Tries != 1 {
+		if p := s.want(l, rows[i], filing.Placing, cost); p.Owner == "" || p.Attempts != 1 || p.LastAttempt != 1 {
 			s.Fatalf("%+v", p)
 		}
 		r := s.answer(l, rows[i], c.class)
 		s.want(l, r, want.result, want.held)
-		if r.Attempts != want.attempts || r.Tries != 1 || r.Uncertain != want.doubt || r.Owner != "" ||
+		if r.Attempts != want.attempts || r.LastAttempt != 1 || r.Uncertain != want.doubt || r.Owner != "" ||
 			r.Message != "it is "+string(c.class) {
 			s.Errorf("%+v", r)
 		}
@@ -105,7 +105,7 @@ func (c settleCase) test(s *suite) {
 		if got != want.key {
 			s.Errorf("the key is %s, want %s (%+v)", got, want.key, begun)
 		}
-		if begun.Try > 0 {
+		if begun.Attempt > 0 {
 			s.answer(l, rival, filing.NotSent)
 		}
 	}
@@ -116,9 +116,9 @@ func TestPlacedOnce(t *testing.T) {
 		s.must(l.Entries().RecordDeposit(s.Context(), 100000, "opening"))
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.send(l, row)
-		for _, tries := range []int{0, 1} { // a redelivered task, stale or fresh
+		for _, attempts := range []int{0, 1} { // a redelivered task, stale or fresh
 			in := intent(row)
-			in.Tries = tries
+			in.LastAttempt = attempts
 			if again := s.begin(l, in); !again.Lost {
 				s.Fatalf("second Begin: %+v", again)
 			}
@@ -180,7 +180,7 @@ func TestUncertainIsKept(t *testing.T) {
 			s.pass(time.Hour)
 		}
 		s.send(l, row)
-		if r := s.answer(l, row, filing.Accepted); r.Uncertain || r.Attempts != 3 || r.Tries != 6 {
+		if r := s.answer(l, row, filing.Accepted); r.Uncertain || r.Attempts != 3 || r.LastAttempt != 6 {
 			s.Fatalf("%+v", r)
 		}
 		s.want(l, row, filing.Placed, 0)
@@ -271,7 +271,7 @@ func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
 		flying.Go(func() { begun, err = l.Begin(ctx, intent(rows[1])) })
 		release()
 		flying.Wait()
-		if settled != nil || err != nil || begun.Try == 0 && len(begun.Taken) == 0 {
+		if settled != nil || err != nil || begun.Attempt == 0 && len(begun.Taken) == 0 {
 			s.Fatalf("%v, %+v, %v", settled, begun, err)
 		}
 		s.must(l.Audit(ctx))
@@ -324,7 +324,7 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 		// Either it was not handed over, or it is committed: never in between.
 		begun, err := l.Begin(ctx, intent(row))
 		switch {
-		case err == nil && begun.Try == 1:
+		case err == nil && begun.Attempt == 1:
 			s.want(l, row, filing.Placing, cost)
 		case errors.Is(err, context.Canceled):
 			s.want(l, row, filing.Ready, 0)

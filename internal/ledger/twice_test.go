@@ -26,9 +26,9 @@ func einOrder(company string) ledger.Row {
 // acceptance that comes in the end.
 func (s *suite) forgotten(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 	s.Helper()
-	try := s.send(l, r)
-	late = outcome(s.row(l, r.ID), try, filing.Accepted)
-	lost := outcome(s.row(l, r.ID), try, filing.NoAnswer)
+	attempt := s.send(l, r)
+	late = outcome(s.row(l, r.ID), attempt, filing.Accepted)
+	lost := outcome(s.row(l, r.ID), attempt, filing.NoAnswer)
 	lost.Exhausted = true
 	s.must(l.RecordOutcome(s.Context(), lost))
 	s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not there"))
@@ -68,8 +68,8 @@ func TestSecondPurchases(t *testing.T) {
 		"an order that exists, and was made as well": {1, func(s *suite, l *ledger.Ledger) {
 			rows := s.add(l, "a", einOrder("comp_1"), einOrder("comp_1"))
 			late := s.forgotten(l, rows[0])
-			try := s.send(l, rows[1])
-			later := outcome(s.row(l, rows[1].ID), try, filing.Accepted)
+			attempt := s.send(l, rows[1])
+			later := outcome(s.row(l, rows[1].ID), attempt, filing.Accepted)
 			s.answer(l, rows[1], filing.NoAnswer)
 			s.send(l, rows[1])
 			has := outcome(s.row(l, rows[1].ID), 2, filing.HasItem)

@@ -174,7 +174,7 @@ func (l Uploads) saveVersion(ctx context.Context, tx *sql.Tx, u Upload) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Changed(ErrStale)(tx.ExecContext(ctx,
+	if err := store.RequireChange(ErrStale)(tx.ExecContext(ctx,
 		`UPDATE uploads
 			SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
 			WHERE id = $1 AND version = $2 AND submitted = 0`,
@@ -236,7 +236,7 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 		if !there {
 			batch, quote = "", nil
 		}
-		return store.Changed(ErrStale)(tx.ExecContext(ctx,
+		return store.RequireChange(ErrStale)(tx.ExecContext(ctx,
 			`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
 			id, version, batch, string(quote)))
 	})

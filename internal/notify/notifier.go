@@ -35,7 +35,7 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// backoff returns the wait after n failed tries.
+// backoff returns the wait after n failed attempts.
 func backoff(n int) time.Duration {
 	return min(15*time.Second<<min(n-1, 10), 15*time.Minute)
 }

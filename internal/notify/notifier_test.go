@@ -145,26 +145,30 @@ func (s *season) answer(class filing.AnswerKind, rows ...ledger.Row) {
 		r, err := s.Row(ctx, r.ID)
 		s.must(err)
 		begun, err := s.Begin(ctx, ledger.Intent{
-			Row:    r.ID,
-			Tries:  r.Tries,
-			Cost:   r.Cost,
-			Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
+			Row:         r.ID,
+			LastAttempt: r.LastAttempt,
+			Cost:        r.Cost,
+			Claims:      []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
 		})
 		s.must(err)
-		if begun.Try == 0 {
+		if begun.Attempt == 0 {
 			continue
 		}
 		a := filing.Answer{Kind: class, Message: "said the service"}
 		out := ledger.Outcome{
 			Row:     r.ID,
-			Try:     begun.Try,
+			Attempt: begun.Attempt,
 			Answer:  a,
 			Message: "no answer came in 30 s",
 			Cost:    r.Cost,
 		}
 		if class == filing.Accepted {
 			out.Items = []ledger.Item{
-				{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost},
+				{
+					Product: filing.AnnualReport,
+					OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Attempt),
+					Cost:    out.Cost,
+				},
 			}
 		}
 		s.must(s.RecordOutcome(ctx, out))
@@ -441,9 +445,9 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		pass(time.Hour)
 		away.want(s.T)
 		here.want(s.T, "two")
-		if tries := strings.Count(log.String(), "kind="+string(outbox.KindSchedule)) - before; tries < 50 ||
-			tries > 150 {
-			t.Errorf("tried %d times", tries)
+		if attempts := strings.Count(log.String(), "kind="+string(outbox.KindSchedule)) - before; attempts < 50 ||
+			attempts > 150 {
+			t.Errorf("tried %d times", attempts)
 		}
 		if strings.Count(log.String(), "notifications dropped") != 1 {
 			t.Errorf("%s", log.String()[max(0, log.Len()-500):])

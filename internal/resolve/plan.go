@@ -88,7 +88,7 @@ func (s *Service) checkDecision(ctx context.Context, o *UncertainOrder, d Decisi
 		return nil, nil
 	case d.Verdict != Placed && d.Verdict != NotPlaced:
 		return nil, &Fault{DecisionField, fmt.Sprintf("%q is not a decision: choose placed or not placed", d.Verdict)}
-	case o == nil || o.Row.Tries != d.Attempt:
+	case o == nil || o.Row.LastAttempt != d.Attempt:
 		return nil, nil
 	case d.Verdict == NotPlaced && entered:
 		return nil, &Fault{OrderIDsField, "remove the ID, or change the decision to placed"}

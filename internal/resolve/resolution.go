@@ -326,7 +326,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	by := s.by()
 	switch {
 	case !r.IsPlaced():
-		if err := decisions.MarkNotPlaced(ctx, row.ID, row.Tries,
+		if err := decisions.MarkNotPlaced(ctx, row.ID, row.LastAttempt,
 			"marked as not placed by "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
@@ -334,11 +334,11 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	case row.Creating && len(r.OrderIDs) > 0:
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.company.ID, row.Reserved.Dollars()),
-			decisions.MarkAssumedPlaced(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
+			decisions.MarkAssumedPlaced(ctx, row.ID, row.LastAttempt, r.OrderIDs, r.company,
 				ledger.FormedClaims(&sent, r.company.ID),
 				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
-		if err := decisions.MarkCreated(ctx, row.ID, row.Tries, r.company,
+		if err := decisions.MarkCreated(ctx, row.ID, row.LastAttempt, r.company,
 			"the company was found as "+r.company.ID+" by "+by); err != nil {
 			return "", err
 		}
@@ -349,7 +349,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 		if company := cmp.Or(r.CompanyID, row.Company); company != "" {
 			return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 					row.Number, company, row.Reserved.Dollars()),
-				decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, company,
+				decisions.MarkFormed(ctx, row.ID, row.LastAttempt, r.OrderIDs, company,
 					ledger.FormedClaims(&row.Request.Order, company),
 					"marked as placed by "+by+"; the new company is "+company)
 		}
@@ -357,7 +357,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
 	}
-	return said, decisions.MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
+	return said, decisions.MarkPlaced(ctx, row.ID, row.LastAttempt, r.OrderIDs, "marked as placed by "+by)
 }
 
 // created describes the state of a row whose company was found.

@@ -263,7 +263,7 @@ func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *Uncertain
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
 	must(err)
 	lost := filing.Answer{Kind: filing.NoAnswer}
-	must(l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
+	must(l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Attempt: begun.Attempt, Answer: lost}))
 	orders, err := ListUncertain(ctx, l, batch)
 	must(err)
 	if len(orders) != 1 {

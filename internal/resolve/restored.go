@@ -72,7 +72,7 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 		var again []ledger.Intent
 		for i, begun := range said {
 			switch {
-			case begun.Try > 0:
+			case begun.Attempt > 0:
 				did.Uncertain++
 			// The row is no longer ready.
 			case begun.Lost:

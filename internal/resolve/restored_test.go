@@ -79,7 +79,7 @@ func TestMarkRestored_SharedItem(t *testing.T) {
 			t.Fatalf("%+v, %v", row, err)
 		}
 		begun, err := l.Begin(t.Context(), jobs.IntentFor(row, ledger.Batch{}, "user_1", "comp_1"))
-		if err != nil || begun.Try != 0 {
+		if err != nil || begun.Attempt != 0 {
 			t.Errorf("it is sent: %+v, %v", begun, err)
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff computes the wait before the next try. It doubles from First to Max. The first wait is
-// First, because last is zero.
+// Backoff computes the wait before the next attempt. It doubles from First to Max. The first wait
+// is First, because last is zero.
 type Backoff struct {
 	First, Max time.Duration
 	last       time.Duration
@@ -19,7 +19,7 @@ func (b *Backoff) Next() time.Duration {
 	return b.last
 }
 
-// Reset starts again from First after a successful try.
+// Reset starts again from First after a successful attempt.
 func (b *Backoff) Reset() { b.last = 0 }
 
 // After returns the wait that follows last, for callers that store waits. It returns first if last
@@ -43,11 +43,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Do calls try until it succeeds, reports that its error is final, or the context ends. It returns
-// the error of the last try.
-func Do(ctx context.Context, b Backoff, try func() (final bool, err error)) error {
+// Do calls attempt until it succeeds, reports that its error is final, or the context ends. It
+// returns the error of the last attempt.
+func Do(ctx context.Context, b Backoff, attempt func() (final bool, err error)) error {
 	for {
-		final, err := try()
+		final, err := attempt()
 		if err == nil || final {
 			return err
 		}

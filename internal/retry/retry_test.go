@@ -25,7 +25,7 @@ func TestDoWaitsLongerEachTime(t *testing.T) {
 		}
 		for i := range want {
 			if at[i] != want[i] {
-				t.Errorf("try %d at %s, want %s", i, at[i], want[i])
+				t.Errorf("attempt %d at %s, want %s", i, at[i], want[i])
 			}
 		}
 	})
@@ -34,21 +34,21 @@ func TestDoWaitsLongerEachTime(t *testing.T) {
 func TestDoEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := errors.New("failed")
-		tries := 0
+		attempts := 0
 		if err := Do(t.Context(), Backoff{First: time.Second, Max: time.Minute}, func() (bool, error) {
-			tries++
+			attempts++
 			return true, failed
-		}); err != failed || tries != 1 {
-			t.Errorf("%d tries: %v", tries, err)
+		}); err != failed || attempts != 1 {
+			t.Errorf("%d attempts: %v", attempts, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		tries = 0
+		attempts = 0
 		if err := Do(ctx, Backoff{First: time.Second, Max: time.Minute}, func() (bool, error) {
-			tries++
+			attempts++
 			return false, failed
-		}); err != failed || tries != 4 { // at 0, 1, 3 and 7 s
-			t.Errorf("%d tries: %v", tries, err)
+		}); err != failed || attempts != 4 { // at 0, 1, 3 and 7 s
+			t.Errorf("%d attempts: %v", attempts, err)
 		}
 	})
 }

@@ -139,17 +139,17 @@ func (tt deliveryCase) run(t *testing.T) {
 		}
 		e := s.TestDelivery(t.Context())
 		if n := s.endpoints()[0].Attempts; n != 1 {
-			t.Errorf("it returned after %d tries", n)
+			t.Errorf("it returned after %d attempts", n)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		posts := in.take()
 		if len(posts) != len(tt.waits)+1 {
-			t.Fatalf("%d tries, want %d", len(posts), len(tt.waits)+1)
+			t.Fatalf("%d attempts, want %d", len(posts), len(tt.waits)+1)
 		}
 		for i, p := range posts {
 			if p.ID != e.ID || p.body != string(e.Body) || !p.good {
-				t.Errorf("try %d: %+v", i+1, p)
+				t.Errorf("attempt %d: %+v", i+1, p)
 			}
 			if i > 0 {
 				if got, want := p.after-posts[i-1].after, tt.waits[i-1]; got != want {

@@ -193,7 +193,7 @@ func (l *Records) ListsOf(ctx context.Context, name string) ([]ListSince, error)
 // removed the schedule since.
 func (l *Records) Change(ctx context.Context, s Schedule) error {
 	err := l.db.Change(ctx, func(tx *sql.Tx) error {
-		err := store.Changed(ledger.ErrStale)(tx.ExecContext(ctx, `UPDATE schedules
+		err := store.RequireChange(ledger.ErrStale)(tx.ExecContext(ctx, `UPDATE schedules
 				SET list_changed_at = CASE WHEN company_list = $3 THEN list_changed_at ELSE $8 END,
 					company_list = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
 				WHERE name = $1 AND version = $2`, s.Name, s.Version, s.CompanyList, s.Options.text(), s.Timing,
@@ -222,7 +222,7 @@ func (l *Records) List(ctx context.Context) ([]Schedule, error) {
 // ignores concurrent changes, because a pause must always take effect. It returns ErrNotFound if
 // there is no such schedule.
 func (l *Records) SetPaused(ctx context.Context, name string, paused bool) error {
-	return store.Wrap("change the schedule "+name, store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx,
+	return store.Wrap("change the schedule "+name, store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx,
 		`UPDATE schedules SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name,
 		store.BoolInt(paused), store.ToMillis(l.db.Now()))))
 }
@@ -231,7 +231,7 @@ func (l *Records) SetPaused(ctx context.Context, name string, paused bool) error
 // ErrNotFound if there is no such schedule.
 func (l *Records) Remove(ctx context.Context, name string) error {
 	return store.Wrap("change the schedule "+name,
-		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
+		store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM schedules WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. Only one process can claim a run. If that process dies

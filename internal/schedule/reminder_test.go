@@ -127,9 +127,9 @@ func testReminders(t *testing.T, database string) {
 	must(l.OpenBatch(ctx, "b"))
 	for row, err := range l.Rows(ctx, "b") {
 		must(err)
-		begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost,
+		begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, LastAttempt: row.LastAttempt, Cost: row.Cost,
 			Claims: ledger.ClaimsOf(&order, "")})
-		if err != nil || begun.Try == 0 {
+		if err != nil || begun.Attempt == 0 {
 			t.Fatalf("%+v, %v", begun, err)
 		}
 	}

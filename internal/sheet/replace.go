@@ -12,15 +12,15 @@ type replacing struct {
 	rename func(from, to string) error
 	// busy reports whether the error means that another program has the file open and blocks its
 	// replacement.
-	busy  func(error) bool
-	pause time.Duration
-	tries int
+	busy     func(error) bool
+	pause    time.Duration
+	attempts int
 }
 
 // replaceFile renames a file over another. On Windows a file that another program has open cannot
 // be replaced. A virus scanner closes it within moments, a spreadsheet program only when its user
 // does.
-var replaceFile = replacing{rename: os.Rename, busy: isBusy, pause: 100 * time.Millisecond, tries: 20}.replace
+var replaceFile = replacing{rename: os.Rename, busy: isBusy, pause: 100 * time.Millisecond, attempts: 20}.replace
 
 func (r replacing) replace(from, to string) error {
 	for n := 1; ; n++ {
@@ -28,7 +28,7 @@ func (r replacing) replace(from, to string) error {
 		switch {
 		case err == nil || !r.busy(err):
 			return err
-		case n == r.tries:
+		case n == r.attempts:
 			return fmt.Errorf("%s is open in another program: close it there, then run the same command again: %w",
 				filepath.Base(to), err)
 		}

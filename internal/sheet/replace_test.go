@@ -24,8 +24,8 @@ func TestReplaceBusyFile(t *testing.T) {
 	} {
 		calls := 0
 		r := replacing{
-			busy:  func(err error) bool { return errors.Is(err, busy) },
-			tries: 4,
+			busy:     func(err error) bool { return errors.Is(err, busy) },
+			attempts: 4,
 			rename: func(string, string) error {
 				calls++
 				if calls > len(c.fails) {
@@ -36,7 +36,7 @@ func TestReplaceBusyFile(t *testing.T) {
 		}
 		err := r.replace("from", filepath.Join("desk", "a.results.xlsx"))
 		if !errors.Is(err, c.want) || calls != c.calls {
-			t.Errorf("%s: %d tries, %v", name, calls, err)
+			t.Errorf("%s: %d attempts, %v", name, calls, err)
 		}
 		advises := err != nil && strings.HasPrefix(err.Error(), "a.results.xlsx is open in another program: close it")
 		if advises != c.advice {

@@ -19,8 +19,9 @@ func Affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// Changed returns a check of an executed statement that returns the error none if no row changed.
-func Changed(none error) func(sql.Result, error) error {
+// RequireChange returns a check of an executed statement that returns the error none if no row
+// changed.
+func RequireChange(none error) func(sql.Result, error) error {
 	return func(done sql.Result, err error) error {
 		n, err := Affected(done, err)
 		if err == nil && n == 0 {

@@ -187,7 +187,7 @@ func TestEmailIsSet(t *testing.T) {
 func (s *testSite) waitsAt(row ledger.Row, more money.Cents) {
 	s.Helper()
 	row.Cost.Amount += more
-	begun, err := s.Ledger.Begin(s.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+	begun, err := s.Ledger.Begin(s.Context(), ledger.Intent{Row: row.ID, LastAttempt: row.LastAttempt, Cost: row.Cost})
 	if s.must(err); !begun.Dearer {
 		s.Fatalf("%+v", begun)
 	}

@@ -168,10 +168,11 @@ func TestBalanceOfRetries(t *testing.T) {
 	answer := func(a filing.Answer) {
 		t.Helper()
 		row := need(s.Ledger.Row(t.Context(), first.ID))(s)
-		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+		in := ledger.Intent{Row: row.ID, LastAttempt: row.LastAttempt, Cost: row.Cost}
+		begun, err := s.Ledger.Begin(t.Context(), in)
 		s.must(err)
 		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
-			Row: row.ID, Try: begun.Try, Answer: a, Cost: row.Cost, Message: "said",
+			Row: row.ID, Attempt: begun.Attempt, Answer: a, Cost: row.Cost, Message: "said",
 		}))
 		s.must(s.Ledger.Fleet().AllowProbe(t.Context()))
 	}

@@ -324,7 +324,8 @@ func (h *batchHandler) dismissRows(v *request, b ledger.Batch) error {
 	if err != nil || n < 1 {
 		return errForm
 	}
-	if err := h.Ledger.Corrections().DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
+	err = h.Ledger.Corrections().DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n)
+	if err != nil {
 		return err
 	}
 	pending, err := h.Ledger.Corrections().FindPending(v.ctx(), ledger.BatchRow{Batch: b.ID})

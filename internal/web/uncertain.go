@@ -280,7 +280,7 @@ func (h *uncertainHandler) planDecisions(v *request, b ledger.Batch, decisions [
 		p.Objections = append(p.Objections, r.Objections...)
 		row := r.Order.Row
 		action := resolutionText(row, r)
-		fmt.Fprintln(&name, row.ID, row.Tries, int64(row.Reserved), action)
+		fmt.Fprintln(&name, row.ID, row.LastAttempt, int64(row.Reserved), action)
 		p.Actions = append(p.Actions, action)
 	}
 	p.Name = fingerprint(name.String() + confirmation(p.Objections))

@@ -63,7 +63,7 @@ func rowPath(r ledger.Row) string { return fmt.Sprintf("/uncertain/rows/%d", r.I
 func (v *visitor) decide(r ledger.Row, word, orders string) (int, string) {
 	v.Helper()
 	n := strconv.Itoa(r.Number)
-	return v.post("/uncertain/batches/"+r.Batch+"/check", "row", n, "attempt-"+n, strconv.Itoa(r.Tries),
+	return v.post("/uncertain/batches/"+r.Batch+"/check", "row", n, "attempt-"+n, strconv.Itoa(r.LastAttempt),
 		"decision-"+n, word, "orders-"+n, orders)
 }
 
@@ -131,7 +131,7 @@ func TestSettle(t *testing.T) {
 	// What was never made is sent again at once.
 	_, page = v.decide(rows[1], "not placed", "")
 	v.wants(v.confirm(batch, page, "once", "two"), "1 not placed, "+held.Dollars()+" released")
-	if row := s.becomes(rows[1].ID, filing.Placed); row.Tries != rows[1].Tries+1 {
+	if row := s.becomes(rows[1].ID, filing.Placed); row.LastAttempt != rows[1].LastAttempt+1 {
 		t.Errorf("%+v", row)
 	}
 	v.wants(v.confirm(batch, page, "once", "two"), "already resolved")
@@ -155,12 +155,12 @@ func TestStaleDecision(t *testing.T) {
 	v.confirm(batch, page)
 	s.until("the row is sent again", func() bool {
 		row := s.row(rows[0].ID)
-		return row.Tries != rows[0].Tries && row.Result == filing.Uncertain
+		return row.LastAttempt != rows[0].LastAttempt && row.Result == filing.Uncertain
 	})
 	_, body := v.decide(rows[0], "not placed", "")
 	v.wants(body, "Nothing to resolve", "was already resolved, or sent again")
 	v.confirm(batch, page)
-	if row := s.row(rows[0].ID); row.Result != filing.Uncertain || row.Tries != rows[0].Tries+1 {
+	if row := s.row(rows[0].ID); row.Result != filing.Uncertain || row.LastAttempt != rows[0].LastAttempt+1 {
 		t.Errorf("%+v", row)
 	}
 }
@@ -252,7 +252,7 @@ func TestResolveManyRows(t *testing.T) {
 		for i, d := range decisions {
 			n := strconv.Itoa(rows[i].Number)
 			word, id, _ := strings.Cut(d, " as ")
-			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].Tries), "decision-"+n, word,
+			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].LastAttempt), "decision-"+n, word,
 				"orders-"+n, id)
 		}
 		return v.post(at+"/check", form...)

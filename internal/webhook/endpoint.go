@@ -45,7 +45,7 @@ func (l *Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 // Delete deletes an endpoint, whose secret is no longer accepted. It returns ErrNotFound.
 func (l *Endpoints) Delete(ctx context.Context, id string) error {
 	return store.Wrap("delete the endpoint "+id,
-		store.Changed(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
+		store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
 }
 
 // List lists the endpoints, the newest first.

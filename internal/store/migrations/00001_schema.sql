@@ -75,7 +75,7 @@ CREATE TABLE rows (
     approved_certainty INTEGER NOT NULL DEFAULT 0,
     quoted             INTEGER NOT NULL DEFAULT 0,
     attempts           BIGINT NOT NULL DEFAULT 0,
-    tries              BIGINT NOT NULL DEFAULT 0,
+    last_attempt       BIGINT NOT NULL DEFAULT 0,
     uncertain          INTEGER NOT NULL DEFAULT 0,
     -- Products that the row does not order any more, and all that it orders since it was
     -- first sent.
@@ -121,7 +121,7 @@ CREATE VIEW result_rows AS
     SELECT r.batch, r.number, r.batch AS own_batch, r.number AS own_number, r.id, r.cells,
         r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
         r.certainty, r.reserved, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
-        r.quoted, r.attempts, r.tries, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
+        r.quoted, r.attempts, r.last_attempt, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
         r.priority, r.updated_at
     FROM rows r
     WHERE r.corrected_by = 0 OR r.result <> 'skipped'
@@ -129,7 +129,7 @@ CREATE VIEW result_rows AS
     SELECT o.batch, o.number, r.batch, r.number, r.id, r.cells,
         r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
         r.certainty, r.reserved, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
-        r.quoted, r.attempts, r.tries, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
+        r.quoted, r.attempts, r.last_attempt, r.uncertain, r.dropped, r.owner, r.due, r.blocked_on,
         o.priority, r.updated_at
     FROM rows o JOIN rows r ON r.id = o.corrected_by
     WHERE o.corrected_by <> 0 AND o.result = 'skipped';
@@ -178,7 +178,7 @@ CREATE INDEX purchases_twin ON purchases (row) WHERE twin <> 0;
 -- result of a row is a function of its attempts. Products are separated by commas.
 CREATE TABLE attempts (
     row          BIGINT NOT NULL REFERENCES rows (id),
-    try          BIGINT NOT NULL,
+    number       BIGINT NOT NULL,
     owner        TEXT NOT NULL,
     started_at   BIGINT NOT NULL,
     ended_at     BIGINT NOT NULL DEFAULT 0,
@@ -194,7 +194,7 @@ CREATE TABLE attempts (
     ordered      INTEGER NOT NULL DEFAULT 0,
     decision     TEXT NOT NULL DEFAULT '',
     decided_over TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (row, try)
+    PRIMARY KEY (row, number)
 );
 CREATE INDEX attempts_unconfirmed ON attempts (ended_at, row) WHERE outcome IN ('unreadable', 'no-answer', 'server-error');
 
