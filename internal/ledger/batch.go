@@ -469,15 +469,6 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 	return l.listBatches(ctx, `ORDER BY created_at DESC, id`)
 }
 
-// Batches lists the open batches with ready rows, including rows that wait. If only is not
-// empty, it lists only that batch.
-func (l Backlog) Batches(ctx context.Context, only string) ([]Batch, error) {
-	return l.listBatches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
-		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.blocked_on = '')
-		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.blocked_on <> ''))
-		ORDER BY created_at DESC, id`, only)
-}
-
 func (db *database) listBatches(ctx context.Context, where string, args ...any) ([]Batch, error) {
 	rows, err := db.Read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
 	if err != nil {

@@ -121,17 +121,6 @@ func (db *database) sumFigures(ctx context.Context, q store.Querier, from, batch
 	return f, err
 }
 
-// WaitsForPlacing reports whether a row of the batch waits for a row that is being placed or that
-// the batch itself will place.
-func (l Backlog) WaitsForPlacing(ctx context.Context, batch string) (waits bool, err error) {
-	err = l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
-		FROM rows r JOIN purchases p ON p.key = substr(r.blocked_on, 5) JOIN rows h ON h.id = p.row
-		WHERE r.batch = $1 AND r.blocked_on <> '' AND r.blocked_on LIKE '`+blockedOnKey+`%'
-			AND (h.result = 'placing' OR h.result = 'ready' AND h.blocked_on = '' AND h.batch = r.batch)`,
-		batch).Scan(&waits)
-	return waits, store.Wrap("look for the rows that batch "+batch+" waits for", err)
-}
-
 // Filings are the states of a batch's orders since they were placed.
 type Filings struct {
 	// Statuses counts the filings of placed rows by status, in the filing service's words. The

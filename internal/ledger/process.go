@@ -145,6 +145,17 @@ func (l Fleet) MaySend() bool {
 	return l.Clock.Uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
+// Lease returns the time until which this process counts as alive without a renewal. After that
+// time the process sends nothing more.
+func (l Fleet) Lease(ctx context.Context) (until time.Time, err error) {
+	var at int64
+	if err := l.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0)`,
+		l.owner.ID).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("read the lease of process %s: %w", l.owner.ID, err)
+	}
+	return store.FromMillis(at), nil
+}
+
 // Announce records the role of this process and whether it places orders. Without it the process
 // counts as a short-lived command.
 func (l Fleet) Announce(ctx context.Context, what string, places bool) error {

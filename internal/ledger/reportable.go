@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -102,19 +101,4 @@ func (l Attention) FindReportable(ctx context.Context) (Reportable, error) {
 	}
 	n.Pending, err = store.List[outbox.Pending](ctx, l.Read, "find unreported rows", selectPending)
 	return n, err
-}
-
-// selectBacklog reads the ready rows in two parts, each with a separate index.
-const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
-	FROM (SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on = ''
-		UNION ALL
-		SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on <> '') AS r
-	CROSS JOIN batches b
-	WHERE b.id = r.batch AND b.open = 1`
-
-// Total returns the number of rows that wait to be placed and their known cost beyond the
-// reservations.
-func (l Backlog) Total(ctx context.Context) (rows int, cost money.Cost, err error) {
-	err = l.Read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
-	return rows, cost, store.Wrap("sum up the rows that wait", err)
 }

@@ -138,6 +138,31 @@ func (db *database) streamPages(read func(last Row) ([]Row, error)) iter.Seq2[Ro
 	}
 }
 
+// Pages collects the wanted rows of a sequence in pages.
+func Pages(rows iter.Seq2[Row, error], wanted func(*Row) bool) iter.Seq2[[]Row, error] {
+	return func(yield func([]Row, error) bool) {
+		var page []Row
+		for row, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !wanted(&row) {
+				continue
+			}
+			if page = append(page, row); len(page) == pageSize {
+				if !yield(slices.Clip(page), nil) {
+					return
+				}
+				page = nil
+			}
+		}
+		if len(page) > 0 {
+			yield(page, nil)
+		}
+	}
+}
+
 // notePlaced adds the placed items to the message of a row that is not done.
 func (r *Row) notePlaced() {
 	switch r.Result {
@@ -265,64 +290,4 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 		}
 	}
 	return rows, nil
-}
-
-// sending is the condition under which rows of a batch are sent: a person submitted it, and nobody
-// paused or canceled it, and it does not wait for an approval. Begin checks it again within the
-// commit of the intent.
-const sending = `b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
-
-// sendable is the condition under which Begin accepts a row, apart from a halt of the whole fleet.
-const sendable = `r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1 AND ` + sending
-
-// LoadSendable reads the given rows and leaves out rows that may not be sent now.
-func (l Backlog) LoadSendable(ctx context.Context, ids []int64) ([]Row, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	in, args := store.Among(l.Dialect, ids, store.ToMillis(l.Now()))
-	// The given rows are selected first. Otherwise PostgreSQL would read all ready rows.
-	return l.loadPage(ctx, selectRows+`r.id IN (
-			WITH asked AS MATERIALIZED (SELECT id, batch, result, blocked_on, due FROM rows WHERE id `+in+`)
-			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
-		ORDER BY r.priority, r.id`, args...)
-}
-
-// ListSendable lists at most limit IDs of rows that may be sent now. It takes some rows of every batch
-// in turn, so that a small batch is not delayed by a large one. If only is not empty, it considers
-// only that batch.
-func (l Backlog) ListSendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	// With EXISTS, PostgreSQL would read all ready rows.
-	batches, err := store.List[string](ctx, l.Prepared(), "list batches with work",
-		`SELECT b.id FROM batches b
-			WHERE `+sending+`
-			AND ($1 = '' OR b.id = $1)
-			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.blocked_on = ''
-				LIMIT 1) IS NOT NULL
-			ORDER BY b.created_at`, only)
-	if err != nil {
-		return nil, err
-	}
-	// inTurn is keyed by the number of rows of the same batch that come before the row.
-	inTurn := make(map[int][]int64)
-	for _, batch := range batches {
-		// The query reads only the rows table. With the batches table, PostgreSQL would read and
-		// sort all rows instead of taking the first rows of the index.
-		found, err := store.List[int64](ctx, l.Prepared(), "list rows to send of batch "+batch,
-			`SELECT r.id FROM rows r
-				WHERE r.batch = $2 AND r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1
-				ORDER BY r.priority, r.id LIMIT $3`,
-			store.ToMillis(l.Now()), batch, max(limit/len(batches), 1))
-		if err != nil {
-			return nil, err
-		}
-		for n, id := range found {
-			inTurn[n] = append(inTurn[n], id)
-		}
-	}
-	var ids []int64
-	for n := range len(inTurn) {
-		ids = append(ids, inTurn[n]...)
-	}
-	return ids, nil
 }
