@@ -84,15 +84,6 @@ func (l Backlog) LoadSendable(ctx context.Context, ids []int64) ([]Row, error) {
 		ORDER BY r.priority, r.id`, args...)
 }
 
-// Batches lists the open batches with ready rows, including rows that wait. If only is not
-// empty, it lists only that batch.
-func (l Backlog) Batches(ctx context.Context, only string) ([]Batch, error) {
-	return l.listBatches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
-		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.blocked_on = '')
-		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.blocked_on <> ''))
-		ORDER BY created_at DESC, id`, only)
-}
-
 // WaitsForPlacing reports whether a row of the batch waits for a row that is being placed or that
 // the batch itself will place.
 func (l Backlog) WaitsForPlacing(ctx context.Context, batch string) (waits bool, err error) {
