@@ -57,46 +57,22 @@ func (s *Scheduler) remind(ctx context.Context) {
 	s.reminded = hour
 }
 
-// openReports lists the reports that fall due in a span and are not placed. A company list that
-// cannot be read is left out, because its schedule has a Problem.
-func (s *Scheduler) openReports(ctx context.Context, from, to season.Date) ([]CalendarEntry, error) {
-	schedules, err := NewRecords(s.c.Ledger).List(ctx)
-	if err != nil || len(schedules) == 0 {
-		return nil, err
-	}
-	c, err := s.Calendar(ctx, schedules, from, to)
-	if err != nil {
-		return nil, err
-	}
-	bought, err := FindBought(ctx, s.c.Ledger, c.Due)
-	if err != nil {
-		return nil, err
-	}
-	var open []CalendarEntry
-	for i, e := range c.Due {
-		if _, held := bought[i]; !held {
-			open = append(open, e)
-		}
-	}
-	return open, nil
-}
-
 // dueDay has the reports of one day that are not placed.
 type dueDay struct {
 	date season.Date
 	// days is the number of days until the date.
 	days    int
-	entries []CalendarEntry
+	reports []*dueReport
 }
 
-// byDay groups entries, which are sorted by date.
-func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
-	for _, e := range entries {
-		if n := len(days); n == 0 || days[n-1].date != e.Due.Date {
-			days = append(days, dueDay{date: e.Due.Date, days: e.Due.Date.DaysSince(today)})
+// byDay groups reports, which are sorted by date.
+func byDay(reports []*dueReport, today season.Date) (days []dueDay) {
+	for _, r := range reports {
+		if n := len(days); n == 0 || days[n-1].date != r.Due.Date {
+			days = append(days, dueDay{date: r.Due.Date, days: r.Due.Date.DaysSince(today)})
 		}
 		day := &days[len(days)-1]
-		day.entries = append(day.entries, e)
+		day.reports = append(day.reports, r)
 	}
 	return days
 }
@@ -118,7 +94,11 @@ func reminderOf(kind outbox.Kind, on season.Date, left int) outbox.Pending {
 // remindOfDueDates writes one message about all due dates that came within 60, 30 or 7 days. A
 // reminder that was missed because no worker was running is sent later.
 func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) error {
-	open, err := s.openReports(ctx, today, today.AddDays(remindBefore[len(remindBefore)-1]))
+	all, err := s.listDueReports(ctx, today, today.AddDays(remindBefore[len(remindBefore)-1]))
+	if err != nil {
+		return err
+	}
+	open, err := removeBought(ctx, s.c.Ledger, all)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -131,7 +111,7 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 	reports := 0
 	for _, day := range byDay(open, today) {
 		if r := reminderOf(outbox.KindDueSoon, day.date, day.days); !reported[r] {
-			days, pending, reports = append(days, day), append(pending, r), reports+len(day.entries)
+			days, pending, reports = append(days, day), append(pending, r), reports+len(day.reports)
 		}
 	}
 	if len(days) == 0 {
@@ -143,7 +123,7 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 		lines = append(lines, day.lines()...)
 	}
 	lines = append(lines, "", "Upload their spreadsheet, or run their schedule: importer schedule run-now NAME",
-		"All due dates: on the page, under Schedules, Due dates")
+		"All due dates of a schedule: importer schedule show NAME --csv")
 	return s.addReminder(ctx, outbox.Notification{Kind: outbox.KindDueSoon, Pending: pending}, subject, lines)
 }
 
@@ -159,18 +139,18 @@ func within(days []dueDay) string {
 // lines describes a day, with some of its reports.
 func (d dueDay) lines() []string {
 	all := []string{fmt.Sprintf("%s (in %s): %s", d.date.American(), text.Count(d.days, "day"),
-		text.Count(len(d.entries), "report"))}
-	for i, e := range d.entries {
+		text.Count(len(d.reports), "report"))}
+	for i, r := range d.reports {
 		if i == namedDues {
-			all = append(all, fmt.Sprintf("  and %s more", text.Number(len(d.entries)-namedDues)))
+			all = append(all, fmt.Sprintf("  and %s more", text.Number(len(d.reports)-namedDues)))
 			break
 		}
-		who := cmp.Or(e.Row.LegalName, e.Row.CompanyID, fmt.Sprintf("row %d", e.Row.Number))
+		who := cmp.Or(r.Row.LegalName, r.Row.CompanyID, fmt.Sprintf("row %d", r.Row.Number))
 		how := "no schedule files it"
-		if len(e.Seasons) > 0 {
-			how = "schedule " + strings.Join(e.Seasons, ", ")
+		if len(r.schedules) > 0 {
+			how = "schedule " + strings.Join(r.schedules, ", ")
 		}
-		all = append(all, fmt.Sprintf("  %s, %s, %s (%s)", text.Shorten(who, 80), e.Row.Facts.State, e.Due.What, how))
+		all = append(all, fmt.Sprintf("  %s, %s, %s (%s)", text.Shorten(who, 80), r.Row.Facts.State, r.Due.What, how))
 	}
 	return all
 }

@@ -327,7 +327,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	step("audit event", map[string]any{"what": "account-roles", "account": a.ID, "object": leo.ID},
 		post("/settings/accounts/"+leo.ID, "role", "auditor"))
 	step("audit event", map[string]any{"what": "policy", "account": a.ID}, post("/settings/firm", "second", "1"))
-	step("audit event", map[string]any{"what": "download", "account": a.ID}, func() { owner.get("/calendar.csv") })
+	step("audit event", map[string]any{"what": "download", "account": a.ID}, func() { owner.get("/balance.csv") })
 	sessions := need(s.Ledger.Accounts().ListSessions(t.Context(), leo.ID))(s)
 	step("audit event", map[string]any{"what": "session-end", "account": a.ID, "object": leo.ID},
 		post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))

@@ -196,7 +196,7 @@ var sections = []struct {
 }{
 	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain", "/restore"}},
 	{"/companies", "Companies", []string{"/companies/"}},
-	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
+	{"/seasons", "Schedules", []string{"/seasons/"}},
 	{"/balance", "Balance", []string{"/balance/"}},
 	{"/charges", "Charges", nil},
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-// scheduleHandler handles the schedules and the calendar of due dates.
+// scheduleHandler handles the schedules.
 type scheduleHandler struct {
 	*Config
 	overview *overview
@@ -37,8 +37,6 @@ func (h *scheduleHandler) routes() []route {
 		{pattern: "POST /seasons/{season}/roster", may: hands, serve: h.replaceCompanyList, upload: true},
 		{pattern: "GET /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.showRunPreview)},
 		{pattern: "POST /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.runSchedule)},
-		{pattern: "GET /calendar", may: viewer, serve: h.calendarPage},
-		{pattern: "GET /calendar.csv", may: exporter, serve: h.calendarFile},
 	}
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"fmt"
 	"html"
 	"maps"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
@@ -60,12 +58,9 @@ func (s *testSite) runs(name string) []schedule.Run {
 // Without a season the pages say what one is for, and lead an operator to the
 // form; no one else.
 func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
-	s := newSite(t)
-	for _, path := range []string{"/seasons", "/calendar"} {
-		v := s.as(account.Operator)
-		v.wants(v.page(path), "No schedules yet", `href="/seasons/new"`)
-		v.lacks(s.as(account.Preparer).page(path), "/seasons/new")
-	}
+	s, v := visit(t, account.Operator)
+	v.wants(v.page("/seasons"), "No schedules yet", `href="/seasons/new"`)
+	v.lacks(s.as(account.Preparer).page("/seasons"), "/seasons/new")
 }
 
 // A schedule is added by a form; its errors are shown at their fields, and
@@ -250,12 +245,9 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	if acts := s.acts(1, audit.Query{What: "schedule-update", Of: "de"}); acts[0].By != v.name {
 		t.Errorf("%+v", acts)
 	}
-	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
+	for _, path := range []string{"/seasons/de", "/seasons"} {
 		v.lacks(v.page(path), "<script>alert", "\u202e")
 	}
-	csv := v.page("/calendar.csv")
-	v.wants(csv, ",'=cmd")
-	v.lacks(csv, ",=cmd")
 
 	// One that was chosen on the page as it was before is not taken in, nor one of
 	// which nothing can be filed.
@@ -268,36 +260,6 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	if after, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
-}
-
-// The calendar says what is due when, of one season or of all, and what was
-// bought already.
-func TestCalendar(t *testing.T) {
-	s := newSite(t)
-	s.place()
-	s.season("de", false, companyListOf("Ada LLC", "Bea LLC"))
-	s.season("both", false, companyListOf("Bea LLC", "Cid LLC"))
-	v := s.as(account.Operator)
-	year := fmt.Sprint(time.Now().Year())
-	span := "from=" + year + "-01-01&to=" + year + "-12-31"
-	v.wants(v.page("/calendar?"+span), "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC",
-		`href="/seasons/both">both</a>, <a href="/seasons/de">de</a>`, "about $300.00", ">Jun 1, "+year)
-	_, body := v.get("/calendar?" + span + "&season=de")
-	v.lacks(body, "Cid LLC")
-	v.wants(v.page("/calendar?"+span+"&state=FL"), "Nothing is due in this period")
-	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31"} {
-		v.gives(http.StatusUnprocessableEntity, "/calendar?"+wrong)
-	}
-	if _, csv := v.get("/calendar.csv?" + span); strings.Count(csv, "\n") != 4 || !strings.HasPrefix(csv, "Due,") {
-		t.Errorf("the file:\n%s", csv)
-	}
-
-	_, body = v.get("/seasons/de/fire")
-	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
-	b := need(s.Ledger.Batch(t.Context(), s.runs("de")[0].Batch))(s)
-	s.answered(b.ID)
-	_, body = v.get("/calendar?" + span)
-	s.times(2, body, ">Placed<")
 }
 
 // The firm's time zone is one of the list, and an operator sets it.
