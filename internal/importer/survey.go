@@ -1,8 +1,6 @@
 package importer
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -31,9 +29,6 @@ type Survey struct {
 	// Rows is the number of rows below the header that are not blank. It is -1 if there are more
 	// than 2,000.
 	Rows int
-	// Shape identifies the headers in their order. It does not depend on the rows, the options or
-	// the edits. It is empty without a header.
-	Shape string
 	// Product is empty if it was neither given nor detected.
 	Product filing.Product
 	// Notes are notes on the file, see [Import.Notes].
@@ -116,11 +111,6 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 	}
 	s.Sheet, s.HeaderRow, s.Product = im.sheet, im.layout.row, im.product
 	s.Rows = im.countRows()
-	if s.HeaderRow > 0 {
-		if s.Shape, err = im.shape(); err != nil {
-			return nil, err
-		}
-	}
 	s.Head = headRowsOf(im.head)
 	s.Columns = im.newSurveyor().columns()
 	s.Notes = im.Notes()
@@ -216,24 +206,6 @@ func isWord(c sheet.Cell) bool {
 		}
 	}
 	return letters > digits
-}
-
-// shape returns a hash of the headers in the file. It ignores the edits.
-func (im *Import) shape() (string, error) {
-	whole := sha256.New()
-	err := im.file.EachRow(im.sheet, func(row *sheet.Row) error {
-		if row.Number < im.layout.row {
-			return nil
-		}
-		for _, c := range row.Cells {
-			fmt.Fprintf(whole, "%q,", foldHeader(c.Text))
-		}
-		return sheet.ErrSkipRest
-	})
-	if err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(whole.Sum(nil))[:16], nil
 }
 
 // surveyor describes the columns of a sheet.

@@ -241,7 +241,7 @@ func (c surveyCase) run(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprintf("%s %v header %d, %d rows, %d columns %s", s.Sheet, holds, s.HeaderRow, s.Rows,
-		len(s.Columns), s.Product); got != c.want || (s.Shape == "") != (s.HeaderRow == 0) {
+		len(s.Columns), s.Product); got != c.want {
 		t.Errorf("%s, want %s; %+v", got, c.want, s)
 	}
 	im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
@@ -290,8 +290,7 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 		}
 		o.Map[c.Header] = means[c.Header]
 		again := surveyed(t, text, o)
-		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] ||
-			again.Shape != s.Shape {
+		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] {
 			t.Errorf("after %s: %+v", c.Header, again)
 		}
 	}
@@ -316,51 +315,5 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 	if tally, err = im.Check(context.Background(), func(p Problem) error { t.Error(p); return nil }); err != nil ||
 		tally.Ready != 1 {
 		t.Errorf("%+v %v", tally, err)
-	}
-}
-
-// The shape of a sheet is that of its headers, and of nothing else.
-func TestShape(t *testing.T) {
-	const header, row = "Company ID,User ID,Filing State,Filing Year\n", "comp_1,user_1,DE,2026\n"
-	first := surveyed(t, header+row, Options{}).Shape
-	for _, c := range []struct {
-		why  string
-		same bool
-		text string
-		o    Options
-	}{
-		{"other rows", true, header + row + "x\n", Options{}},
-		{"titles above", true, "June\n\n" + header + row, Options{}},
-		{"other letters", true, "COMPANY_ID;user id;filingState;Filing  Year\ncomp_1;user_1;DE;2026\n", Options{}},
-		{"mapped", true, header + row, Options{Product: filing.EIN, Map: map[string]string{"Filing Year": ""}}},
-		{"edited", true, header + row,
-			Options{
-				Edits: []Edit{
-					{Row: 1, Column: 3, Text: "Year"}, {Row: 2, Column: -1, Header: "Agent City", Text: "Dover"},
-				},
-			}},
-		{"another order", false, "User ID,Company ID,Filing State,Filing Year\nuser_1,comp_1,DE,2026\n", Options{}},
-		{"one more", false, "Company ID,User ID,Filing State,Filing Year,\"Filing Year,\"\n" + row,
-			Options{Product: filing.EIN}},
-		{"a blank between", false, "Company ID,,User ID,Filing State,Filing Year\ncomp_1,,user_1,DE,2026\n", Options{}},
-	} {
-		if got := surveyed(t, c.text, c.o); (got.Shape == first) != c.same {
-			t.Errorf("%s: %s, %s (%v)", c.why, got.Shape, first, got.Err)
-		}
-	}
-}
-
-// The columns that can be chosen are those of the product.
-func TestColumnNames(t *testing.T) {
-	for _, p := range append([]filing.Product{""}, filing.Products...) {
-		all := ColumnNames(p)
-		for _, name := range all {
-			if w := wordings[filing.FoldName(name)]; w.strength != exact || p != "" && !columns[w.column].has(p) {
-				t.Errorf("%s: %s", p, name)
-			}
-		}
-		if p == "" && len(all) != len(columns) || !slices.Contains(all, "Filing State") {
-			t.Errorf("%s: %d columns", p, len(all))
-		}
 	}
 }

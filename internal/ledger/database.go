@@ -84,7 +84,7 @@ type (
 	ResultFiles struct{ *database }
 	// Subscriptions manages the subscriptions that orders open. Each renews a filing every year.
 	Subscriptions struct{ *database }
-	// Uploads stores the spreadsheets that wait to be placed, and the column mappings.
+	// Uploads stores the spreadsheets that wait to be placed.
 	Uploads struct{ *database }
 )
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -72,7 +71,6 @@ func TestExecChange_NewerSchema(t *testing.T) {
 		changes := map[string]func() error{
 			"set an endpoint":     func() error { return endpoints.Set(ctx, webhook.Endpoint{ID: "e"}, "secret") },
 			"delete an endpoint":  func() error { return endpoints.Delete(ctx, "e") },
-			"delete a mapping":    func() error { return intake.NewMappings(l.DB).Delete(ctx, "shape") },
 			"end a session":       func() error { return accounts.EndSession(ctx, "secret") },
 			"end a session by ID": func() error { return accounts.EndSessionOf(ctx, "ana", "id") },
 			"end other sessions":  func() error { _, err := accounts.EndOtherSessions(ctx, "ana", ""); return err },

@@ -15,7 +15,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -304,33 +303,6 @@ func testListRows(s *suite) {
 		s.Error(r, err)
 	}
 	s.wantErr(second(l.RowNumbered(ctx, "b1", 40)), ledger.ErrNotFound)
-}
-
-func TestMappings(t *testing.T) {
-	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(intake.NewMappings(l.DB).Set(ctx, intake.Mapping{
-			Shape:     "x",
-			Headers:   []string{"A", "B"},
-			Columns:   map[string]string{"A": "Company ID", "B": ""},
-			CreatedBy: "ana",
-		}))
-		s.must(intake.NewMappings(l.DB).Set(ctx, intake.Mapping{
-			Shape:     "x",
-			Headers:   []string{"A", "B"},
-			Columns:   map[string]string{"A": "Filing Year"},
-			CreatedBy: "bob",
-		}))
-		if m, err := intake.NewMappings(l.DB).Find(ctx, "x"); err != nil || m.CreatedBy != "bob" ||
-			m.Columns["A"] != "Filing Year" ||
-			len(m.Columns) != 1 {
-			s.Error(m, err)
-		}
-		if all, err := intake.NewMappings(l.DB).List(ctx); err != nil || len(all) != 1 {
-			s.Error(all, err)
-		}
-		s.must(intake.NewMappings(l.DB).Delete(ctx, "x"))
-		s.wantErr(intake.NewMappings(l.DB).Delete(ctx, "x"), ledger.ErrNotFound)
-	})
 }
 
 // prepared makes an upload with its prepared batch of one ready row.

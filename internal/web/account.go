@@ -234,7 +234,6 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"passkey-add", "Added a passkey"},
 	{"passkey-remove", "Removed a passkey"},
 	{"firm-zone", "Changed the time zone"},
-	{"mapping-drop", "Deleted a column mapping"},
 	{"notify-test", "Sent a test notification"},
 	{"passkey-copied", "Refused a passkey that may be copied"},
 	{"pause", "Paused a batch"},

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -27,11 +25,7 @@ type readOptions struct {
 	Map     map[string]string `json:"map,omitempty"`
 	Again   string            `json:"again,omitempty"`
 	Visible bool              `json:"visibleOnly,omitempty"`
-	// Kept is the person whose mapping of an earlier sheet was reused.
-	Kept string `json:"kept,omitempty"`
-	// Keep means that the mapping is saved for later sheets with the same headers.
-	Keep    bool `json:"keep,omitempty"`
-	Checked bool `json:"checked,omitempty"`
+	Checked bool              `json:"checked,omitempty"`
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
@@ -190,28 +184,6 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}, err
 }
 
-// recallMapping applies the saved mapping of an earlier sheet with the same shape to an upload.
-func (h *uploadHandler) recallMapping(ctx context.Context, u ledger.Upload) error {
-	survey, err := h.queue.survey(ctx, u)
-	if err != nil {
-		// The page of the upload shows the error.
-		return nil
-	}
-	m, err := h.mappings.Find(ctx, survey.Shape)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	u.Options, err = encodeStored(readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true})
-	if err != nil || h.queue.understands(ctx, u) != nil {
-		// The mapping may name a column that no longer exists.
-		return err
-	}
-	return h.uploads.Change(ctx, u)
-}
-
 // changeMapping changes the product, the columns and the options by which
 // an upload is read.
 func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
@@ -232,28 +204,7 @@ func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
 	if err := h.queue.understands(v.ctx(), u); err != nil {
 		return err
 	}
-	// A saved mapping is found by the headers. It needs headers that the importer recognizes
-	// itself.
-	keep := r.Keep && survey.Shape != "" && r.HeaderRow == 0
-	ctx := v.withAudit("change-mapping", u.File, mappingNote(keep))
-	switch {
-	case keep && len(r.Map) > 0:
-		headers := make([]string, len(survey.Columns))
-		for i, c := range survey.Columns {
-			headers[i] = c.Header
-		}
-		err = h.mappings.Set(ctx,
-			intake.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
-	case keep, was.Keep && !r.Keep && survey.Shape != "":
-		err = h.mappings.Delete(ctx, survey.Shape)
-		if errors.Is(err, ledger.ErrNotFound) {
-			err = nil
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := h.uploads.Change(ctx, u); err != nil {
+	if err := h.uploads.Change(v.withAudit("change-mapping", u.File, ""), u); err != nil {
 		return err
 	}
 	if suggested {
@@ -272,7 +223,6 @@ func parseReadOptions(form url.Values) (readOptions, error) {
 		User:    strings.TrimSpace(form.Get("user")),
 		Sheet:   form.Get("sheet"),
 		Visible: form.Get("visible-only") != "",
-		Keep:    form.Get("keep") != "",
 	}
 	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
 		return r, badRequest("%s Nothing was changed.", sentence(err.Error()))
@@ -323,14 +273,6 @@ func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurve
 		r.Map = mapping
 	}
 	return suggested
-}
-
-// mappingNote returns the audit log's note about a changed column mapping.
-func mappingNote(keep bool) string {
-	if keep {
-		return "column mapping changed and saved for these headers"
-	}
-	return "column mapping changed"
 }
 
 // These values of the form stand beside the names of our fields.

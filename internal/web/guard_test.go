@@ -19,7 +19,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -112,24 +111,6 @@ func TestFileNames(t *testing.T) {
 			t.Errorf("%q is %q, want %q", given, got, want)
 		}
 	}
-}
-
-// What is said of columns for the sheets to come is not changed without an act.
-func TestKeptMappingIsAnAct(t *testing.T) {
-	s, v := visit(t, account.Preparer)
-	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
-	s.must(s.Ledger.AuditLog().Record(t.Context(), audit.Event{ID: "M1", By: v.name, What: "upload"}))
-	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
-		"Company ID", "keep", "1")
-	if kept, err := intake.NewMappings(s.Ledger.DB).List(t.Context()); err != nil || len(kept) != 0 {
-		t.Errorf("%+v, %v", kept, err)
-	}
-	v.post(path+"/columns", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
-		"Company ID", "keep", "1")
-	if kept, err := intake.NewMappings(s.Ledger.DB).List(t.Context()); err != nil || len(kept) != 1 {
-		t.Errorf("%+v, %v", kept, err)
-	}
-	v.wants(s.acts(1, audit.Query{What: "change-mapping"})[0].Note, "saved for these headers")
 }
 
 // An upload while too many wait is refused with the time to come back, and nothing

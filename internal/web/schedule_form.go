@@ -1,8 +1,6 @@
 package web
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +14,10 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // scheduleForm is the form of a new schedule, with its input and errors.
@@ -188,9 +183,6 @@ func (h *scheduleHandler) addSchedule(v *request) error {
 	if len(e.Errors) > 0 {
 		return v.showScheduleErrors(e)
 	}
-	if ask.Options.Map, err = h.findMapping(v, ask); err != nil {
-		return err
-	}
 	done, err := schedule.Add(v.withAudit("schedule-add", ask.Name, ask.File+", "+ask.Options.Words()), h.Ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
@@ -226,25 +218,4 @@ func (h *scheduleHandler) addSchedule(v *request) error {
 // showScheduleErrors shows the form again with its errors.
 func (v *request) showScheduleErrors(e *scheduleForm) error {
 	return v.showStatus(http.StatusUnprocessableEntity, "schedule-form.html", "New schedule", e)
-}
-
-// findMapping returns the saved column mapping for the headers of a company list. The schedule
-// keeps a copy of it.
-func (h *scheduleHandler) findMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
-	leave, err := sheet.AcquireReader(v.ctx())
-	if err != nil {
-		return nil, err
-	}
-	survey, err := importer.SurveyReader(e.File, bytes.NewReader(e.Content), int64(len(e.Content)),
-		importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
-	leave()
-	if err != nil {
-		// schedule.Add returns the error of the company list.
-		return nil, nil
-	}
-	m, err := intake.NewMappings(h.Ledger.DB).Find(v.ctx(), cmp.Or(survey.Shape, "-"))
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil, nil
-	}
-	return m.Columns, err
 }

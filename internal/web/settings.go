@@ -12,7 +12,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -37,7 +36,6 @@ func (h *settingsHandler) routes() []route {
 		{pattern: "POST /settings/firm", may: operator, serve: h.changePolicy},
 		{pattern: "POST /settings/zone", may: operator, serve: h.setZone},
 		{pattern: "POST /settings/notices", may: operator, serve: h.tryNotices},
-		{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: h.deleteMapping},
 		{pattern: "GET /fleet", may: viewer, serve: h.workers},
 		{pattern: "GET /setup", may: operator, serve: h.setupPage},
 		{pattern: "POST /setup", may: operator, serve: h.setService},
@@ -57,7 +55,6 @@ type settingsPage struct {
 	Backups   backupFacts
 	// Secret is the reason why the signing secrets cannot be read. Empty if they can.
 	Secret   string
-	Mappings []intake.Mapping
 	Fees     []*pricing.FeeLine
 	FeesErr  string
 	Accounts []account.Account
@@ -83,8 +80,7 @@ func (h *settingsHandler) settings(v *request) error {
 		load(&p.Endpoints)(webhook.NewEndpoints(h.Ledger.DB).List(ctx)),
 		load(&p.Backups)(loadBackups(h.Settings, h.Ledger.Now())),
 		load(&events)(h.Ledger.Events().List(ctx, "", 1)),
-		load(&zone)(schedule.FirmZone(ctx, h.Ledger)),
-		load(&p.Mappings)(intake.NewMappings(h.Ledger.DB).List(ctx)))
+		load(&zone)(schedule.FirmZone(ctx, h.Ledger)))
 	if slices.ContainsFunc(auditor, v.may) {
 		err = errors.Join(err,
 			load(&p.Accounts)(h.Ledger.Accounts().List(ctx)),
@@ -160,13 +156,6 @@ func (h *settingsHandler) tryNotices(v *request) error {
 			count(len(targets), "recipient"), strings.Join(failed, " "))
 	}
 	return v.done(nil, "/settings", "%s got the test notification.", count(len(targets), "recipient"))
-}
-
-func (h *settingsHandler) deleteMapping(v *request) error {
-	shape := v.r.PathValue("shape")
-	err := intake.NewMappings(h.Ledger.DB).Delete(v.withAudit("mapping-drop", shape, ""), shape)
-	return v.done(err, "/settings",
-		"Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }
 
 // backupFacts describes the daily backups of the ledger.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/network"
@@ -126,7 +125,7 @@ func New(c Config) *Site {
 		&securityHandler{&c, signIns},
 		&providerHandler{&c, signIns},
 		&homeHandler{&c, view},
-		&uploadHandler{Config: &c, uploads: l.Uploads(), mappings: intake.NewMappings(l.DB), queue: site.queue},
+		&uploadHandler{Config: &c, uploads: l.Uploads(), queue: site.queue},
 		&gridHandler{site.queue},
 		&scheduleHandler{&c, view},
 		&settingsHandler{Config: &c, mails: site.signIn.mail != nil},

@@ -732,36 +732,6 @@ func TestTheWayOfASheet(t *testing.T) {
 	v.answers(http.StatusOK, again+"/drop")
 }
 
-// What is kept for the next sheet is the mapping that was used in the end, and
-// the box stays as it was ticked.
-func TestKeptMappingIsTheLast(t *testing.T) {
-	_, v := visit(t, account.Preparer)
-	const head = "Mandant,Sitz,Jahr,Kontakt\n"
-	const ticked = `name="keep" value="1" checked`
-	path, _ := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
-	right := []string{"product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2",
-		"Filing Year"}
-	read := func(fields ...string) string {
-		t.Helper()
-		version := hidden(v.page(path+"/columns"), "version")
-		_, body := v.post(path+"/columns", slices.Concat([]string{"version", version}, fields, right)...)
-		return v.prepared(path, body)
-	}
-	read("column-3", "User Name", "keep", "1")
-	v.wants(v.page(path+"/columns"), ticked)
-	v.wants(read("column-3", "User Email", "keep", "1"), "Approve 1 order")
-	v.wants(v.page(path+"/columns"), ticked)
-	again, body := v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "mapping saved by", "Approve 1 order")
-	v.wants(v.page(again+"/columns"), ticked)
-
-	// What is not to be kept any more is forgotten.
-	read("column-3", "User Email")
-	v.lacks(v.page(path+"/columns"), ticked)
-	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")
-	v.wants(body, "cannot be read yet")
-}
-
 // What is prepared of an upload that was changed in the meantime is deleted: no one
 // comes back to it.
 func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {

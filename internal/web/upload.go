@@ -21,7 +21,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -31,9 +30,8 @@ import (
 // that need attention.
 type uploadHandler struct {
 	*Config
-	uploads  ledger.Uploads
-	mappings *intake.Mappings
-	queue    *prepareQueue
+	uploads ledger.Uploads
+	queue   *prepareQueue
 }
 
 func (h *uploadHandler) routes() []route {
@@ -94,9 +92,6 @@ func (h *uploadHandler) acceptUpload(v *request, u ledger.Upload) error {
 	// An empty sheet has no columns to map.
 	case len(survey.Head) == 0 && survey.Err != nil:
 		return badRequest("%s has no rows. Choose the spreadsheet and upload it again. Nothing was saved.", u.File)
-	}
-	if err := h.recallMapping(v.ctx(), u); err != nil {
-		return err
 	}
 	return v.record(v.once, "upload", u.File, "")
 }

@@ -598,15 +598,6 @@ CREATE TABLE upload_parts (
     PRIMARY KEY (upload, part)
 );
 
--- Column mappings that people chose, for the next spreadsheet with the same headers.
-CREATE TABLE mappings (
-    shape      TEXT PRIMARY KEY,
-    headers    TEXT NOT NULL,
-    columns    TEXT NOT NULL,
-    created_by TEXT NOT NULL,
-    created_at BIGINT NOT NULL
-);
-
 -- SHA-256 of the results written as CSV: a file with another hash was changed since.
 CREATE TABLE written (
     hash TEXT PRIMARY KEY,
