@@ -217,7 +217,6 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"account-roles", "Changed roles"},
 	{"approve", "Approved a batch"},
 	{"approve-costs", "Approved changed costs"},
-	{"ask", "Checked for funds"},
 	{"cancel", "Canceled a batch"},
 	{"companies", "Changed the company of a row"},
 	{"correct", "Corrected an upload"},

@@ -32,7 +32,6 @@ func (h *balanceHandler) routes() []route {
 		{pattern: "GET /balance", may: viewer, serve: h.balance},
 		{pattern: "GET /balance.csv", may: exporter, serve: h.balanceFile},
 		{pattern: "POST /balance/entries", may: operator, serve: h.recordEntry},
-		{pattern: "POST /balance/ask", may: operator, serve: h.askForFunds},
 		{pattern: "GET /balance/forecast", may: viewer, serve: h.forecast},
 	}
 }
@@ -139,13 +138,6 @@ func (h *balanceHandler) recordEntry(v *request) error {
 	}
 	err = enter(v.withAudit(act, "", said), amount, note)
 	return v.done(err, "/balance", "Recorded the %s of %s.", kind, amount.Dollars())
-}
-
-// askForFunds tries the next row now, to find out whether the funds are sufficient again.
-func (h *balanceHandler) askForFunds(v *request) error {
-	err := h.Ledger.Fleet().AllowProbe(v.withAudit("ask", "", "the filing service for available funds"))
-	return v.done(err, "/balance",
-		"The next row is tried now. If the filing service accepts it, the other rows follow.")
 }
 
 // balanceFilter is the filter of the entries.

@@ -146,13 +146,6 @@ func TestEntriesInPages(t *testing.T) {
 	v.lacks(body, "Next →</a>")
 }
 
-// A fleet that is paused for funds asks again on request.
-func TestAskForFunds(t *testing.T) {
-	s, v := visit(t, account.Operator)
-	v.wants(v.answers(http.StatusOK, "/balance/ask"), "The next row is tried now")
-	s.acts(1, audit.Query{What: "ask"})
-}
-
 // However often an order is tried, the page shows it as one line that opens; the
 // lines are filtered, and the CSV has what is filtered, with the same balances.
 func TestBalanceOfRetries(t *testing.T) {
