@@ -1,7 +1,6 @@
 package web
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -18,7 +17,6 @@ func (h *chargeHandler) routes() []route {
 	return []route{
 		{pattern: "GET /charges", may: viewer, serve: h.charges},
 		{pattern: "GET /charges.csv", may: exporter, serve: h.chargesFile},
-		{pattern: "GET /charges.xlsx", may: exporter, serve: h.chargesFile},
 	}
 }
 
@@ -111,14 +109,13 @@ func (h *chargeHandler) charges(v *request) error {
 	return v.show(nil, "charges.html", "Charges", p)
 }
 
-// chargesFile sends the charges as a file.
+// chargesFile sends the charges as CSV.
 func (h *chargeHandler) chargesFile(v *request) error {
 	p, err := h.loadCharges(v)
 	if err != nil {
 		return err
 	}
-	ending := filepath.Ext(v.r.URL.Path)
-	return v.export(p.Month, "charges"+ending, "charges-"+p.Month+ending, func(path string) error {
+	return v.export(p.Month, "charges.csv", "charges-"+p.Month+".csv", func(path string) error {
 		return report.WriteCharges(path, p.all, p.zone)
 	})
 }
