@@ -23,7 +23,7 @@ func (h *uploadHandler) correctBatch(v *request, b ledger.Batch) error {
 		return err
 	}
 	if len(kept.Rows) == 0 {
-		return v.nothingToCorrect(b)
+		return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
 	}
 	waiting, found, err := h.Ledger.Corrections().FindWaiting(v.ctx(), b.ID)
 	if err != nil {

@@ -28,7 +28,6 @@ func (h *downloadHandler) routes() []route {
 	return []route{
 		{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: ofBatch(h.results)},
 		{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: ofBatch(h.results)},
-		{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: ofBatch(h.attention)},
 		{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: ofBatch(h.documents)},
 		{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: ofBatch(h.document)},
 	}
@@ -41,22 +40,6 @@ func (h *downloadHandler) results(v *request, b ledger.Batch) error {
 		_, err := report.Write(v.ctx(), h.Ledger, b.ID, path)
 		return err
 	})
-}
-
-// attention sends a workbook of the rows that a correction can help.
-func (h *downloadHandler) attention(v *request, b ledger.Batch) error {
-	name := baseName(b.File) + ".needs-attention.xlsx"
-	err := v.export(b.ID, "needs-attention workbook", name, func(path string) error {
-		return report.WriteAttention(v.ctx(), h.Ledger, b.ID, path)
-	})
-	if errors.Is(err, report.ErrNothingToCorrect) {
-		return v.nothingToCorrect(b)
-	}
-	return err
-}
-
-func (v *request) nothingToCorrect(b ledger.Batch) error {
-	return v.leadTo("/batches/"+b.ID, "note", "This batch has no rows that need attention.")
 }
 
 // document sends one document of a batch.

@@ -96,11 +96,10 @@ func TestDocuments(t *testing.T) {
 	s.acts(4, audit.Query{What: "download", Of: batch, By: v.name})
 }
 
-// Results and the rows that need attention are downloads with harmless names.
+// Results are downloads with harmless names.
 func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
-	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,",
-		"attention.xlsx": "PK"} {
+	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,"} {
 		status, body := v.get("/batches/" + batch + "/" + path)
 		name := v.answer.Header.Get("Content-Disposition")
 		if status != http.StatusOK || !strings.HasPrefix(body, want) ||

@@ -398,7 +398,7 @@ func (w *workflow) downloadResults() {
 	p := w.vera
 	p.open(w.batch)
 	p.until(fmt.Sprintf(`document.querySelector("#live").innerText.includes("Download %d documents")`, w.rows-1))
-	for _, name := range []string{"results.xlsx", "attention.xlsx", "documents.zip"} {
+	for _, name := range []string{"results.xlsx", "documents.zip"} {
 		if content := p.fetch(w.batch + "/" + name); !strings.HasPrefix(string(content), "PK") {
 			w.Errorf("%s is %q", name, brief(string(content)))
 		}

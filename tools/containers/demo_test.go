@@ -167,7 +167,7 @@ func (e *engine) checkPage() {
 	for path, least := range map[string]int{
 		"/": 2000, "/balance": 2000, "/fleet": 2000, "/batches/" + batch: 2000,
 		"/batches/" + batch + "/results.xlsx": 5000, "/batches/" + batch + "/results.csv": 5000,
-		"/batches/" + batch + "/attention.xlsx": 3000, "/batches/" + batch + "/documents.zip": 100,
+		"/batches/" + batch + "/documents.zip": 100,
 	} {
 		answer, err := e.client.Get(page + path)
 		e.must(err)
