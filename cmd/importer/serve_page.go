@@ -83,13 +83,12 @@ func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *f
 			TLS:     p.tls,
 			Proxies: o.proxies,
 		},
-		Downloads:   p.env.Downloads,
-		MaxUpload:   o.maxUpload << 20,
-		Version:     cmp.Or(metrics.ReadBuild().Version, "unknown"),
-		Log:         log,
-		TestNotices: p.testNotices,
-		Depth:       p.depth,
-		Throttle:    p.env.Throttle(p.queue),
+		Downloads: p.env.Downloads,
+		MaxUpload: o.maxUpload << 20,
+		Version:   cmp.Or(metrics.ReadBuild().Version, "unknown"),
+		Log:       log,
+		Depth:     p.depth,
+		Throttle:  p.env.Throttle(p.queue),
 	}
 	if p.targets, err = p.env.NotifyTargets(); err != nil {
 		return nil, err
@@ -214,15 +213,6 @@ func (p *page) settings() (web.Settings, error) {
 		s.Targets = append(s.Targets, t.String())
 	}
 	return s, nil
-}
-
-// testNotices sends a test notification to every target.
-func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error) {
-	var all []web.NotificationTarget
-	for i, err := range notify.Test(ctx, p.targets) {
-		all = append(all, web.NotificationTarget{Name: p.targets[i].String(), Err: err})
-	}
-	return all, nil
 }
 
 // backUp writes the daily backups of an SQLite ledger.

@@ -16,13 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// testMessage is sent to try a target.
-var testMessage = outbox.Notification{
-	Kind:    "test",
-	Subject: "Bulkfiling: test",
-	Body:    "Notifications reach this address. No action is needed.",
-}
-
 func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (outbox.Notification, error) {
 	rows, cost, err := n.c.Ledger.Backlog().Total(ctx)
 	if err != nil {

@@ -326,10 +326,6 @@ func send(ctx context.Context, notification *outbox.Notification, targets []*Tar
 	}
 }
 
-// Test sends a message to every target and returns their errors, in the order of the targets. The
-// error of a working target is nil.
-func Test(ctx context.Context, targets []*Target) []error { return sendAll(ctx, targets, testMessage) }
-
 func sendAll(ctx context.Context, targets []*Target, m outbox.Notification) []error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

@@ -233,7 +233,6 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"passkey-add", "Added a passkey"},
 	{"passkey-remove", "Removed a passkey"},
 	{"firm-zone", "Changed the time zone"},
-	{"notify-test", "Sent a test notification"},
 	{"passkey-copied", "Refused a passkey that may be copied"},
 	{"pause", "Paused a batch"},
 	{"policy", "Changed the approval policy"},

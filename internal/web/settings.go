@@ -35,7 +35,6 @@ func (h *settingsHandler) routes() []route {
 		{pattern: "GET /settings", may: viewer, serve: h.settings},
 		{pattern: "POST /settings/firm", may: operator, serve: h.changePolicy},
 		{pattern: "POST /settings/zone", may: operator, serve: h.setZone},
-		{pattern: "POST /settings/notices", may: operator, serve: h.tryNotices},
 		{pattern: "GET /fleet", may: viewer, serve: h.workers},
 		{pattern: "GET /setup", may: operator, serve: h.setupPage},
 		{pattern: "POST /setup", may: operator, serve: h.setService},
@@ -131,31 +130,6 @@ func (h *settingsHandler) setZone(v *request) error {
 	}
 	err := schedule.NewRecords(h.Ledger).SetFirmZone(v.withAudit("firm-zone", zone, ""), zone)
 	return v.done(err, "/settings#notices", "The time zone of the firm is %s.", zone)
-}
-
-// tryNotices sends a test notification to every recipient.
-func (h *settingsHandler) tryNotices(v *request) error {
-	if h.TestNotices == nil || len(h.Settings.Targets) == 0 {
-		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
-	}
-	if err := v.record(v.once, "notify-test", "", count(len(h.Settings.Targets), "recipient")); err != nil {
-		return err
-	}
-	targets, err := h.TestNotices(v.ctx())
-	if err != nil {
-		return badRequest("%s", err)
-	}
-	var failed []string
-	for _, t := range targets {
-		if t.Err != nil {
-			failed = append(failed, t.Name+": "+t.Err.Error()+".")
-		}
-	}
-	if len(failed) > 0 {
-		return v.leadTo("/settings", "bad", "%d of %s did not get the test notification. %s", len(failed),
-			count(len(targets), "recipient"), strings.Join(failed, " "))
-	}
-	return v.done(nil, "/settings", "%s got the test notification.", count(len(targets), "recipient"))
 }
 
 // backupFacts describes the daily backups of the ledger.

@@ -31,8 +31,6 @@ type Config struct {
 	// Depth returns the number of queued tasks by asynq's states. It is nil if no queue is
 	// configured.
 	Depth func(context.Context) (map[string]int, error)
-	// TestNotices sends a message to every target of notifications.
-	TestNotices func(context.Context) ([]NotificationTarget, error)
 	// Mail sends an email. It is nil if no mail server is configured.
 	Mail func(ctx context.Context, to, subject, body string) error
 	// Provider is the sign-in provider. It is nil if none is configured.
@@ -80,12 +78,6 @@ type Settings struct {
 	BackupDir string
 	// BackupName is the prefix of the file names of backups.
 	BackupName string
-}
-
-// NotificationTarget is a target of notifications, and the result of a test.
-type NotificationTarget struct {
-	Name string
-	Err  error
 }
 
 // Site is the web interface. It implements http.Handler.
