@@ -44,7 +44,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	if n := strings.Count(log.String(), "the queue's Redis is down"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, log.String())
 	}
-	text, _ := d.get("/fleet")
+	text, _ := d.get("/workers")
 	d.wants(text, "Redis is down")
 	if strings.Contains(text, "Nothing is on it") || strings.Contains(text+log.String(), "do_not_show") {
 		t.Errorf("the page says\n%s", text)
@@ -54,7 +54,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("not in time: the page without a warning\n%s", text)
 		}
-		text, _ = d.get("/fleet")
+		text, _ = d.get("/workers")
 	}
 	must(t, d.stop())
 }

@@ -151,7 +151,7 @@ func (l *actionList) addHalt(f *actionFacts) {
 			Text:   count(f.rows, "order") + " " + plural(f.rows, "waits", "wait") + ": no worker is running",
 			Note:   "Nothing is sent until a worker is started: importer serve, or worker.",
 			Button: "See workers",
-			Path:   "/fleet",
+			Path:   "/workers",
 		})
 	}
 }

@@ -232,7 +232,7 @@ func TestForecast(t *testing.T) {
 	v.wants(v.page("/balance"), `href="/balance/forecast"`)
 	v.wants(v.page("/balance/forecast?days=365"), "Have about $327.50 available by", "$227.50 more than now",
 		">florida</bdi>",
-		`href="/seasons/florida"`, `<option value="365" selected>`)
+		`href="/schedules/florida"`, `<option value="365" selected>`)
 	for _, days := range []string{"0", "367", "x"} {
 		v.gives(http.StatusUnprocessableEntity, "/balance/forecast?days="+days)
 	}

@@ -219,14 +219,14 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	case jobs.HeldForRate, jobs.HeldByBreaker:
 		shown.Do, shown.Until = "Sending starts again automatically.", h.Until
 	case jobs.HeldByRedis:
-		shown.Class, shown.Path, shown.Name = "bad", "/fleet", "Workers"
+		shown.Class, shown.Path, shown.Name = "bad", "/workers", "Workers"
 		shown.Do = "No row is lost. Sending starts again automatically when Redis is back."
 	case jobs.HeldForCost:
 		shown.Do = "No order is placed for them before an approver approves the cost."
 	case jobs.HeldForRow:
 		shown.Do = "They are sent, or get their result, when that row has its own."
 	case jobs.HeldForWorker:
-		shown.Do, shown.Path, shown.Name = "No row is lost. An operator must start a worker.", "/fleet", "Workers"
+		shown.Do, shown.Path, shown.Name = "No row is lost. An operator must start a worker.", "/workers", "Workers"
 	}
 	return shown
 }

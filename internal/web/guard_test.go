@@ -33,7 +33,7 @@ func TestNoPathLeadsToAnotherSite(t *testing.T) {
 			t.Errorf("%q leads to %q", away, got)
 		}
 	}
-	for _, ours := range []string{"/", "/batches/b1?show=ready&q=a%20b", "/seasons/a%2Fb"} {
+	for _, ours := range []string{"/", "/batches/b1?show=ready&q=a%20b", "/schedules/a%2Fb"} {
 		if got := local(ours); got != ours {
 			t.Errorf("%q leads to %q", ours, got)
 		}
@@ -124,7 +124,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 	for path, fields := range map[string][]string{
 		"/sheets": nil,
-		"/seasons": {"name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone",
+		"/schedules": {"name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone",
 			"UTC", "approval", "yes"},
 	} {
 		answer, body := v.handOver(path, "a.csv", content, fields...)
@@ -135,9 +135,9 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	}
 	uploads, size, err := s.Ledger.Uploads().Count(t.Context(), v.name)
 	s.must(err)
-	seasons, err := schedule.NewRecords(s.Ledger).List(t.Context())
-	if err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
-		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
+	schedules, err := schedule.NewRecords(s.Ledger).List(t.Context())
+	if err != nil || len(schedules) != 0 || uploads != 0 || size != 0 {
+		t.Errorf("kept: %d uploads, %v, %v", uploads, schedules, err)
 	}
 }
 

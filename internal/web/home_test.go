@@ -63,7 +63,7 @@ func TestStatusOfBatches(t *testing.T) {
 func TestActionWithoutWorker(t *testing.T) {
 	s, v := visit(t, account.Preparer)
 	v.submit(v.sheet("clients.csv", someClients))
-	v.wants(v.page("/"), "3 orders wait: no worker is running", `href="/fleet">See workers</a>`)
+	v.wants(v.page("/"), "3 orders wait: no worker is running", `href="/workers">See workers</a>`)
 	s.place()
 	s.until("a worker runs", func() bool { return !strings.Contains(v.page("/"), "no worker is running") })
 }

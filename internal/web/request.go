@@ -196,10 +196,10 @@ var sections = []struct {
 }{
 	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain", "/restore"}},
 	{"/companies", "Companies", []string{"/companies/"}},
-	{"/seasons", "Schedules", []string{"/seasons/"}},
+	{"/schedules", "Schedules", []string{"/schedules/"}},
 	{"/balance", "Balance", []string{"/balance/"}},
 	{"/charges", "Charges", nil},
-	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
+	{"/settings", "Settings", []string{"/settings/", "/workers", "/audit"}},
 }
 
 // nav returns the sections for the navigation.

@@ -26,17 +26,17 @@ type scheduleHandler struct {
 
 func (h *scheduleHandler) routes() []route {
 	return []route{
-		{pattern: "GET /seasons", may: viewer, serve: h.scheduleList},
-		{pattern: "GET /seasons/new", may: operator, serve: h.showScheduleForm},
-		{pattern: "POST /seasons", may: operator, serve: h.addSchedule, upload: true},
-		{pattern: "GET /seasons/{season}", may: viewer, serve: of(h.findSchedule,
+		{pattern: "GET /schedules", may: viewer, serve: h.scheduleList},
+		{pattern: "GET /schedules/new", may: operator, serve: h.showScheduleForm},
+		{pattern: "POST /schedules", may: operator, serve: h.addSchedule, upload: true},
+		{pattern: "GET /schedules/{schedule}", may: viewer, serve: of(h.findSchedule,
 			func(v *request, se schedule.Schedule) error { return h.showSchedule(v, se, nil) })},
-		{pattern: "POST /seasons/{season}/pause", may: operator, serve: of(h.findSchedule, h.setPaused(true))},
-		{pattern: "POST /seasons/{season}/resume", may: operator, serve: of(h.findSchedule, h.setPaused(false))},
-		{pattern: "POST /seasons/{season}/remove", may: operator, serve: of(h.findSchedule, h.removeSchedule)},
-		{pattern: "POST /seasons/{season}/roster", may: hands, serve: h.replaceCompanyList, upload: true},
-		{pattern: "GET /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.showRunPreview)},
-		{pattern: "POST /seasons/{season}/fire", may: operator, serve: of(h.findSchedule, h.runSchedule)},
+		{pattern: "POST /schedules/{schedule}/pause", may: operator, serve: of(h.findSchedule, h.setPaused(true))},
+		{pattern: "POST /schedules/{schedule}/resume", may: operator, serve: of(h.findSchedule, h.setPaused(false))},
+		{pattern: "POST /schedules/{schedule}/remove", may: operator, serve: of(h.findSchedule, h.removeSchedule)},
+		{pattern: "POST /schedules/{schedule}/companies", may: hands, serve: h.replaceCompanyList, upload: true},
+		{pattern: "GET /schedules/{schedule}/run", may: operator, serve: of(h.findSchedule, h.showRunPreview)},
+		{pattern: "POST /schedules/{schedule}/run", may: operator, serve: of(h.findSchedule, h.runSchedule)},
 	}
 }
 
@@ -66,7 +66,7 @@ type listedRun struct {
 	Stack stack
 }
 
-func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
+func schedulePath(name string) string { return "/schedules/" + url.PathEscape(name) }
 
 func (h *scheduleHandler) scheduleList(v *request) error {
 	var schedules []schedule.Schedule
@@ -186,7 +186,7 @@ func errorsOf(file string, r *schedule.CompanyList, err error) *companyListError
 }
 
 func (h *scheduleHandler) findSchedule(v *request) (schedule.Schedule, error) {
-	return schedule.Find(v.ctx(), h.Ledger, v.r.PathValue("season"))
+	return schedule.Find(v.ctx(), h.Ledger, v.r.PathValue("schedule"))
 }
 
 const runsOnPage = 10
@@ -224,9 +224,9 @@ const plannedRows = 5000
 
 // loadNext loads the next runs of a schedule and the plan of the first run.
 func (h *scheduleHandler) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
-	roster, err := h.Scheduler.LoadCompanyList(ctx, p.Schedule)
+	list, err := h.Scheduler.LoadCompanyList(ctx, p.Schedule)
 	if err == nil {
-		p.List = errorsOf(p.Schedule.File, roster, nil)
+		p.List = errorsOf(p.Schedule.File, list, nil)
 		p.Next, err = h.Scheduler.Upcoming(ctx, p.Schedule, 3)
 	}
 	p.OnDemand = err == nil && !asked && len(p.Next) > 0 && p.List.Tally.Rows > plannedRows
@@ -259,7 +259,7 @@ func (h *scheduleHandler) setPaused(paused bool) func(*request, schedule.Schedul
 
 func (h *scheduleHandler) removeSchedule(v *request, se schedule.Schedule) error {
 	err := schedule.NewRecords(h.Ledger).Remove(v.withAudit("schedule-remove", se.Name, ""), se.Name)
-	return v.done(err, "/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
+	return v.done(err, "/schedules", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
 // replaceCompanyList replaces the company list of a schedule and reports how many rows changed.
@@ -361,7 +361,7 @@ func (h *scheduleHandler) runSchedule(v *request, se schedule.Schedule) error {
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.form("look") != p.Look:
-		return v.leadTo(schedulePath(se.Name)+"/fire", "warn",
+		return v.leadTo(schedulePath(se.Name)+"/run", "warn",
 			"The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
 			count(p.Plan.Filings, "order"), p.Plan.Total())
 	}

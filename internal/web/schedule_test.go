@@ -35,13 +35,13 @@ func letter(r rune) rune {
 	return '_'
 }
 
-// season adds a schedule that runs once a year and places at once.
-func (s *testSite) season(name string, approval bool, roster []byte) {
+// addSchedule adds a schedule that runs once a year and places at once.
+func (s *testSite) addSchedule(name string, approval bool, companies []byte) {
 	s.Helper()
 	_, err := schedule.Add(s.Context(), s.Ledger, schedule.NewSchedule{
 		Name:     name,
-		File:     "roster.csv",
-		Content:  roster,
+		File:     "companies.csv",
+		Content:  companies,
 		Approval: approval,
 		By:       "somebody",
 		Options:  schedule.Options{At: "01-15", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
@@ -55,21 +55,21 @@ func (s *testSite) runs(name string) []schedule.Run {
 	return all
 }
 
-// Without a season the pages say what one is for, and lead an operator to the
+// Without a schedule the page says what schedules are for, and leads an operator to the
 // form; no one else.
-func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
+func TestScheduleList_Empty(t *testing.T) {
 	s, v := visit(t, account.Operator)
-	v.wants(v.page("/seasons"), "No schedules yet", `href="/seasons/new"`)
-	v.lacks(s.as(account.Preparer).page("/seasons"), "/seasons/new")
+	v.wants(v.page("/schedules"), "No schedules yet", `href="/schedules/new"`)
+	v.lacks(s.as(account.Preparer).page("/schedules"), "/schedules/new")
 }
 
 // A schedule is added by a form; its errors are shown at their fields, and
 // nothing of it is kept.
-func TestAddSeason(t *testing.T) {
+func TestAddSchedule(t *testing.T) {
 	s, v := visit(t, account.Operator)
 	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15",
 		"zone": "America/New_York", "year": "this", "approval": "yes"}
-	send := func(status int, roster []byte, file string, change map[string]string) string {
+	send := func(status int, companies []byte, file string, change map[string]string) string {
 		t.Helper()
 		form := maps.Clone(good)
 		maps.Copy(form, change)
@@ -77,12 +77,12 @@ func TestAddSeason(t *testing.T) {
 		for name, value := range form {
 			fields = append(fields, name, value)
 		}
-		return v.upload(status, "/seasons", file, roster, fields...)
+		return v.upload(status, "/schedules", file, companies, fields...)
 	}
 	for _, c := range []struct {
-		what, roster, file string
-		change             map[string]string
-		at, says           string
+		what, companies, file string
+		change                map[string]string
+		at, says              string
 	}{
 		{"a name with a blank", "", "r.csv", map[string]string{"name": "a b"}, "name", "Enter a name"},
 		{"the name of the form", "", "r.csv", map[string]string{"name": "new"}, "name", "Enter a name"},
@@ -94,18 +94,18 @@ func TestAddSeason(t *testing.T) {
 		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "file", "soon"},
 		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "file", "XX"},
 		{"no file", "", "", nil, "file", "Choose the company list"},
-		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
+		{"no company list", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
 		{"no row that can be filed", "Company ID,Legal Name,Filing State,User " +
 			"ID\ncomp_1,<script>alert(1)</script> LLC,Dela,user_1\n", "r.csv", map[string]string{
 			"product": "annual-report",
 		}, "file", "no row of r.csv can be filed"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			roster := []byte(c.roster)
-			if c.roster == "" {
-				roster = companyListOf("Ada LLC")
+			companies := []byte(c.companies)
+			if c.companies == "" {
+				companies = companyListOf("Ada LLC")
 			}
-			body := send(http.StatusUnprocessableEntity, roster, c.file, c.change)
+			body := send(http.StatusUnprocessableEntity, companies, c.file, c.change)
 			_, at, found := strings.Cut(body, `id="`+c.at+`-error">`)
 			at, _, _ = strings.Cut(at, "<")
 			if !found || !strings.Contains(strings.ToLower(at), strings.ToLower(c.says)) {
@@ -141,7 +141,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func(int, []byte, string, 
 		o.FilingYear != "this" {
 		t.Errorf("%+v %+v", se, o)
 	}
-	v.wants(v.page("/seasons"), "every year on January 15, America/New_York", "clients.csv",
+	v.wants(v.page("/schedules"), "every year on January 15, America/New_York", "clients.csv",
 		"each run waits for approval")
 	v.wants(send(http.StatusUnprocessableEntity, companyListOf("Cid LLC"), "other.csv", nil),
 		"A schedule with this name")
@@ -154,7 +154,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func(int, []byte, string, 
 // What a schedule does is said by its own batch: what it orders, and for how much.
 func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	s := newSite(t)
-	s.season("de", false, companyListOf("Ada LLC"))
+	s.addSchedule("de", false, companyListOf("Ada LLC"))
 	v := s.as(account.Operator)
 	for _, c := range []struct {
 		policy ledger.Policy
@@ -165,7 +165,7 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 		{ledger.Policy{Second: true, From: 10_000_000}, false},
 	} {
 		s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), c.policy))
-		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Place 1 order</button>") == c.waits {
+		if _, body := v.get("/schedules/de/run"); strings.Contains(body, "Place 1 order</button>") == c.waits {
 			t.Errorf("%s: it says the contrary", c.policy.Words())
 		}
 	}
@@ -173,23 +173,23 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 
 // A schedule runs by hand once, however often the form arrives, and only as it was
 // shown.
-func TestASeasonIsFiredByHandOnce(t *testing.T) {
+func TestRunSchedule_ByHandOnce(t *testing.T) {
 	s := newSite(t)
-	s.season("de", true, companyListOf("Ada LLC", "Bea LLC"))
+	s.addSchedule("de", true, companyListOf("Ada LLC", "Bea LLC"))
 	v := s.as(account.Operator)
-	_, body := v.get("/seasons/de/fire")
+	_, body := v.get("/schedules/de/run")
 	v.wants(body, "Run 2 filings", "Nothing is sent before it is approved")
 	look, once := html.UnescapeString(hidden(body, "look")), hidden(body, "once")
 	if len(s.runs("de")) != 0 {
 		t.Fatal("looking fires")
 	}
-	if _, body := v.post("/seasons/de/fire", "look",
+	if _, body := v.post("/schedules/de/run", "look",
 		"something else"); !strings.Contains(body, "The plan changed") || len(s.runs("de")) != 0 {
 		t.Fatalf("ran without a preview:\n%s", body)
 	}
 	var both sync.WaitGroup
 	for range 2 {
-		both.Go(func() { v.post("/seasons/de/fire", "once", once, "look", look) })
+		both.Go(func() { v.post("/schedules/de/run", "once", once, "look", look) })
 	}
 	both.Wait()
 	ran := s.runs("de")
@@ -202,31 +202,31 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	if batches[0].Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v", batches[0].Approval)
 	}
-	v.wants(v.page("/seasons/de/fire"), "already ran by hand today", "/batches/"+ran[0].Batch)
-	v.wants(v.page("/seasons/de"), "waits for approval", "by hand")
+	v.wants(v.page("/schedules/de/run"), "already ran by hand today", "/batches/"+ran[0].Batch)
+	v.wants(v.page("/schedules/de"), "waits for approval", "by hand")
 }
 
-// Pausing twice does not move the time from which a season counts; a season that
+// Pausing twice does not move the time from which a schedule counts; a schedule that
 // is removed leaves its batches.
-func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
+func TestSchedule_PausedResumedAndRemoved(t *testing.T) {
 	s := newSite(t)
-	s.season("de", false, companyListOf("Ada LLC"))
+	s.addSchedule("de", false, companyListOf("Ada LLC"))
 	v := s.as(account.Operator)
-	v.post("/seasons/de/pause")
+	v.post("/schedules/de/pause")
 	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Paused {
 		t.Fatal("not paused")
 	}
-	v.post("/seasons/de/pause")
+	v.post("/schedules/de/pause")
 	if again, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || !again.Since.Equal(se.Since) {
 		t.Errorf("%v, %v", again.Since, err)
 	}
-	v.wants(v.page("/seasons/de"), "Resume", "after you resume it")
-	v.post("/seasons/de/resume")
-	_, body := v.get("/seasons/de/fire")
-	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
-	v.wants(v.posted("/seasons/de/remove"), "Deleted the schedule de", "No schedules yet")
-	v.gives(http.StatusNotFound, "/seasons/de")
+	v.wants(v.page("/schedules/de"), "Resume", "after you resume it")
+	v.post("/schedules/de/resume")
+	_, body := v.get("/schedules/de/run")
+	v.post("/schedules/de/run", "look", html.UnescapeString(hidden(body, "look")))
+	v.wants(v.posted("/schedules/de/remove"), "Deleted the schedule de", "No schedules yet")
+	v.gives(http.StatusNotFound, "/schedules/de")
 	if batches, err := s.Ledger.Batches(t.Context()); err != nil || len(batches) != 1 {
 		t.Errorf("%+v, %v", batches, err)
 	}
@@ -236,25 +236,25 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 func TestNewCompanyListShowsChanges(t *testing.T) {
 	s := newSite(t)
 	const script, formula, rightToLeft = `<script>alert(1)</script> LLC`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
-	s.season("de", false, companyListOf("Ada LLC", "Bea LLC", "Cid LLC"))
+	s.addSchedule("de", false, companyListOf("Ada LLC", "Bea LLC", "Cid LLC"))
 	v := s.as(account.Preparer)
-	version := hidden(v.page("/seasons/de"), "version")
-	v.wants(v.upload(http.StatusOK, "/seasons/de/roster", "new.csv",
+	version := hidden(v.page("/schedules/de"), "version")
+	v.wants(v.upload(http.StatusOK, "/schedules/de/companies", "new.csv",
 		companyListOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "version", version),
 		"3 added, 1 removed", "new.csv")
 	if acts := s.acts(1, audit.Query{What: "schedule-update", Of: "de"}); acts[0].By != v.name {
 		t.Errorf("%+v", acts)
 	}
-	for _, path := range []string{"/seasons/de", "/seasons"} {
+	for _, path := range []string{"/schedules/de", "/schedules"} {
 		v.lacks(v.page(path), "<script>alert", "\u202e")
 	}
 
 	// One that was chosen on the page as it was before is not taken in, nor one of
 	// which nothing can be filed.
 	now := need(schedule.Find(t.Context(), s.Ledger, "de"))(s)
-	v.wants(v.upload(http.StatusConflict, "/seasons/de/roster", "late.csv", companyListOf("Dee LLC"), "version",
+	v.wants(v.upload(http.StatusConflict, "/schedules/de/companies", "late.csv", companyListOf("Dee LLC"), "version",
 		version), "Someone else made a change")
-	v.wants(v.upload(http.StatusUnprocessableEntity, "/seasons/de/roster", "bad.csv",
+	v.wants(v.upload(http.StatusUnprocessableEntity, "/schedules/de/companies", "bad.csv",
 		[]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "version",
 		strconv.Itoa(now.Version)), "bad.csv was not saved", ">C2</th>")
 	if after, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
@@ -275,16 +275,16 @@ func TestFirmZone(t *testing.T) {
 // in the list and among the actions of those who can correct it.
 func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	s, v := visit(t, account.Operator)
-	s.season("de", false, companyListOf("Ada LLC"))
-	for _, path := range []string{"/seasons/de", "/balance"} {
+	s.addSchedule("de", false, companyListOf("Ada LLC"))
+	for _, path := range []string{"/schedules/de", "/balance"} {
 		s.lacks(v.page(path), "would file nothing")
 	}
 	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc",
 		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
 	s.config.Scheduler = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.config.Prices})
 	s.open()
-	v.wants(v.page("/seasons"), "Files nothing.", "Bea LLC")
-	v.wants(v.page("/seasons/de"), "This schedule would file nothing.", "Upload a corrected company list")
-	v.wants(v.page("/balance"), "Schedule de would file nothing", `href="/seasons/de">Check schedule</a>`)
+	v.wants(v.page("/schedules"), "Files nothing.", "Bea LLC")
+	v.wants(v.page("/schedules/de"), "This schedule would file nothing.", "Upload a corrected company list")
+	v.wants(v.page("/balance"), "Schedule de would file nothing", `href="/schedules/de">Check schedule</a>`)
 	s.lacks(s.as(account.Auditor).page("/"), "Check schedule")
 }

@@ -205,7 +205,7 @@ func TestPasskeys(t *testing.T) {
 
 	alone := s.nobody()
 	answer := d.answer(alone, "/sign-in/passkey/challenge")
-	alone.wants(alone.answers(http.StatusOK, "/sign-in/passkey", "credential", answer, "to", "/fleet"), "Sign out")
+	alone.wants(alone.answers(http.StatusOK, "/sign-in/passkey", "credential", answer, "to", "/workers"), "Sign out")
 	s.nobody().answers(http.StatusGone, "/sign-in/passkey", "credential", answer)
 	// A challenge of one kind is none of the other.
 	v.answers(http.StatusGone, "/security/passkeys", "credential",

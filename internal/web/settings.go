@@ -35,7 +35,7 @@ func (h *settingsHandler) routes() []route {
 		{pattern: "GET /settings", may: viewer, serve: h.settings},
 		{pattern: "POST /settings/firm", may: operator, serve: h.changePolicy},
 		{pattern: "POST /settings/zone", may: operator, serve: h.setZone},
-		{pattern: "GET /fleet", may: viewer, serve: h.workers},
+		{pattern: "GET /workers", may: viewer, serve: h.workers},
 		{pattern: "GET /setup", may: operator, serve: h.setupPage},
 		{pattern: "POST /setup", may: operator, serve: h.setService},
 	}

@@ -601,7 +601,7 @@ func TestRightsOfRoutes(t *testing.T) {
 			"GET /security", "POST /security/passkeys", "POST /security/passkeys/challenge",
 			"POST /security/passkeys/{passkey}/remove", "POST /security/provider", "POST /security/provider/unlink",
 		}},
-		{operator, []string{"GET /setup", "GET /seasons/new", "GET /seasons/{season}/fire"}},
+		{operator, []string{"GET /setup", "GET /schedules/new", "GET /schedules/{schedule}/run"}},
 		{auditor, []string{"GET /audit", "GET /settings/accounts/{account}/sessions"}},
 	} {
 		for _, pattern := range c.patterns {

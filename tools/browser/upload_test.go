@@ -122,7 +122,7 @@ func TestScheduleKeepsItsFile(t *testing.T) {
 	w := newWorkflow(t, 0)
 	w.signIn()
 	p := w.owner
-	p.open("/seasons/new")
+	p.open("/schedules/new")
 	p.attach("#file", reports("s", 4).save(t, "Florida LLCs.csv"))
 	p.press("More settings")
 	p.write("#name", "a b")

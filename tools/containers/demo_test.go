@@ -165,7 +165,7 @@ func (e *engine) checkPage() {
 	}
 	batch := e.status().Batch
 	for path, least := range map[string]int{
-		"/": 2000, "/balance": 2000, "/fleet": 2000, "/batches/" + batch: 2000,
+		"/": 2000, "/balance": 2000, "/workers": 2000, "/batches/" + batch: 2000,
 		"/batches/" + batch + "/results.xlsx": 5000, "/batches/" + batch + "/results.csv": 5000,
 		"/batches/" + batch + "/documents.zip": 100,
 	} {
