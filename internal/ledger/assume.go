@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,22 +31,24 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
 		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			g := l.newGroupWriter(ctx, tx, c, store.ToMillis(l.Now()))
+			now := store.ToMillis(l.Now())
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}
 			}
-			if err := g.readAll(group); err != nil {
+			in, err := l.readSnapshot(ctx, tx, group, now)
+			if err != nil {
 				return err
 			}
+			d := l.newDecision(in, c, now)
 			for i := range some {
-				begun, err := g.assumeSent(&some[i], store.ToMillis(since), why)
+				begun, err := d.assumeSent(&some[i], store.ToMillis(since), why)
 				if err != nil {
 					return fmt.Errorf("row %d: %w", some[i].Row, err)
 				}
 				all[from+i] = begun
 			}
-			if err := g.writeAll(); err != nil {
+			if err := l.writeChanges(ctx, tx, d); err != nil {
 				return err
 			}
 			return l.allocateFunds(ctx, tx, c) // less is available for others
@@ -59,8 +60,8 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 	return all, nil
 }
 
-func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, error) {
-	s, ok := g.rows[in.Row]
+func (d *decision) assumeSent(in *Intent, since int64, why string) (Begun, error) {
+	s, ok := d.rows[in.Row]
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
@@ -69,18 +70,19 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	case !s.result.CanBecome(filing.Uncertain):
 		return Begun{}, fmt.Errorf("%w: %s to %s", ErrTransition, s.result, filing.Uncertain)
 	}
-	taken := slices.DeleteFunc(g.taken(s, in.Claims), func(t Taken) bool { return t.Covers && !t.Bought })
+	taken := slices.DeleteFunc(d.taken(s, in.Claims), func(t Taken) bool { return t.Covers && !t.Bought })
 	if len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	g.reserve(s, in)
-	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
-	g.ended = append(g.ended, store.Record{
+	d.reserve(s, in)
+	s.message, s.due, s.uncertain = why, 0, false
+	s.blockedOn, s.awaited = "", ""
+	d.attempts = append(d.attempts, store.Record{
 		store.Number("row", s.id),
 		store.Number("number", s.lastAttempt),
 		store.Text("owner", assumedOwner),
 		store.Number("started", since),
-		store.Number("ended", g.now),
+		store.Number("ended", d.now),
 		store.Text("outcome", filing.NoAnswer),
 		store.Number("status", 0),
 		store.Text("message", why),
@@ -91,66 +93,48 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		store.Text("purchases", ""),
 		store.Number("ordered", 0),
 	})
-	g.move(s, filing.Uncertain)
+	d.move(s, filing.Uncertain)
 	return Begun{Attempt: s.lastAttempt}, nil
-}
-
-// isAssumedSent reports whether the row's current attempt is an assumed one.
-func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
-	var owner string
-	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND number = $2`, s.id,
-		s.lastAttempt).Scan(&owner)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read the uncertain attempt: %w", err)
-	}
-	return owner == assumedOwner, nil
 }
 
 // MarkAssumedPlaced resolves a row that was assumed sent, after a person has seen that its company
 // and its order exist. Known are the claims of the order that identify the company by its ID.
 func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, attempt int, orderIDs []string,
-	company filing.Company,
-	known []Claim, why string) error {
-	return l.resolve(ctx, l.of, row, attempt, known, func(g *groupWriter, s *rowState) error {
-		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {
-			return errors.Join(ErrCreating, err)
-		}
-		of, err := g.productsOf(s, orderIDs)
-		if err != nil {
-			return err
-		}
-		if err := g.rememberCreated(s, company); err != nil {
-			return err
-		}
-		// Only the creation was assumed. A person has seen the order, too.
-		left := productsOf(known)
-		for i := range s.attempts {
-			if a := &s.attempts[i]; a.Number == s.lastAttempt {
-				a.Creates, a.Products = false, append(a.Products, left...)
+	company filing.Company, known []Claim, why string) error {
+	return l.resolve(ctx, resolution{row: row, attempt: attempt, orderIDs: orderIDs, known: known,
+		decide: func(d *decision, s *rowState, of map[string]filing.Product) error {
+			if s.senders[s.lastAttempt] != assumedOwner || !s.creating {
+				return ErrCreating
 			}
-		}
-		g.recordPlacedAs(s, orderIDs, of, left,
-			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, s.expectedCost(), why)
-		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
-		return nil
-	})
+			if err := d.rememberCreated(s, company); err != nil {
+				return err
+			}
+			// Only the creation was assumed. A person has seen the order, too.
+			left := productsOf(known)
+			for i := range s.attempts {
+				if a := &s.attempts[i]; a.Number == s.lastAttempt {
+					a.Creates, a.Products = false, append(a.Products, left...)
+				}
+			}
+			d.recordPlaced(s, orderIDs, of, left,
+				[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, s.expectedCost(), why)
+			d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
+			return nil
+		}})
 }
 
 // rememberCreated records the company of a row whose creation was uncertain.
-func (g *groupWriter) rememberCreated(s *rowState, company filing.Company) error {
+func (d *decision) rememberCreated(s *rowState, company filing.Company) error {
 	s.company = company.ID
 	for _, claim := range s.claims {
 		if claim.product != filing.CompanyRecord {
 			continue
 		}
-		f, err := newFact("companies", string(claim.key), company, g.now)
+		f, err := newFact("companies", string(claim.key), company, d.now)
 		if err != nil {
 			return err
 		}
-		g.remember(f)
+		d.remember(f)
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func (l Backlog) LoadSendable(ctx context.Context, ids []int64) ([]Row, error) {
 // the batch itself will place.
 func (l Backlog) WaitsForPlacing(ctx context.Context, batch string) (waits bool, err error) {
 	err = l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
-		FROM rows r JOIN purchases p ON p.key = substr(r.blocked_on, 5) JOIN rows h ON h.id = p.row
-		WHERE r.batch = $1 AND r.blocked_on <> '' AND r.blocked_on LIKE '`+blockedOnKey+`%'
+		FROM rows r JOIN purchases p ON p.key = r.awaited_key JOIN rows h ON h.id = p.row
+		WHERE r.batch = $1 AND r.awaited_key <> ''
 			AND (h.result = 'placing' OR h.result = 'ready' AND h.blocked_on = '' AND h.batch = r.batch)`,
 		batch).Scan(&waits)
 	return waits, store.Wrap("look for the rows that batch "+batch+" waits for", err)

@@ -333,7 +333,7 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 // with an uncertain attempt become uncertain.
 func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
 	rows, err = store.Affected(tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'canceled', blocked_on = '', updated_at = $2,
+		`UPDATE rows SET result = 'canceled', `+unblocked+`, updated_at = $2,
 				message = CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.row = rows.id AND i.order_id <> '')
 					THEN $4 ELSE $3 END
 			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, store.ToMillis(db.Now()), why,
@@ -342,7 +342,7 @@ func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, w
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'uncertain', uncertain = 0, blocked_on = '', due = 0, message = $3, updated_at = $2
+		`UPDATE rows SET result = 'uncertain', uncertain = 0, `+unblocked+`, due = 0, message = $3, updated_at = $2
 			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, store.ToMillis(db.Now()),
 		canceledUncertain); err != nil {
 		return 0, err

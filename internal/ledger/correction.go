@@ -166,7 +166,7 @@ func listCorrections(ctx context.Context, tx *sql.Tx, batch, original string) (a
 func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
 	now := store.ToMillis(db.Now())
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'skipped', blocked_on = '', due = 0, corrected_by = $2, updated_at = $3
+		`UPDATE rows SET result = 'skipped', `+unblocked+`, due = 0, corrected_by = $2, updated_at = $3
 			WHERE id = $1`,
 		c.Was, c.ID, now); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows
-			SET result = 'skipped', blocked_on = '', message = $2
+			SET result = 'skipped', `+unblocked+`, message = $2
 			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.ID, message)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.Number)

@@ -12,27 +12,160 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// This file makes the decisions of a group, between readAll and writeAll. It does not read the
+// decision decides the transitions of a group. It begins with what was read, applies each transition
+// to the state that the previous ones left, and ends with the changes to write. It does not use the
 // database.
+type decision struct {
+	*snapshot
+	changes
+	// control is the control row. The decision changes it.
+	control *control
+	now     int64
+
+	// process is the process that decides.
+	process   *Process
+	tolerance money.Cents
+	// newer is the reason why this version may not send any more. Nil if it may.
+	newer error
+	// restored reports whether the ledger went back in time during the life of the process.
+	restored bool
+}
+
+func (db *database) newDecision(in *snapshot, c *control, now int64) *decision {
+	return &decision{
+		snapshot:  in,
+		control:   c,
+		now:       now,
+		process:   &db.owner,
+		tolerance: db.tolerance,
+		newer:     db.RefuseNewer(c.schema, c.writtenBy),
+		restored:  db.restoreDetector.wasRestored(c),
+	}
+}
+
+// apply decides a group. It decides outcomes first, because they release money and keys for the
+// intents of the same group.
+func (d *decision) apply(group []*transition) {
+	for _, t := range group {
+		if o := t.outcome; o != nil {
+			if t.unsent && d.restored {
+				o = o.withoutAnswer()
+			}
+			t.err = d.recordOutcome(o, t.unsent)
+		}
+	}
+	for _, t := range group {
+		switch {
+		case t.deferral != nil:
+			t.err = d.deferRow(t.deferral)
+		case t.intent != nil:
+			t.begun, t.err = d.begin(t.intent)
+		case t.fact != nil:
+			d.remember(t.fact)
+		case t.event != nil:
+			t.fresh = d.keep(t.event)
+		}
+	}
+}
+
+// findLostAttempt returns why the outcomes of a group show that the ledger went back in time: one
+// answers an attempt that the ledger does not have. It is empty if none does.
+func (in *snapshot) findLostAttempt(group []*transition) string {
+	for _, t := range group {
+		if o := t.outcome; o != nil {
+			if s := in.rows[o.Row]; s != nil && s.isAt(o.Of) && o.Attempt > s.lastAttempt {
+				return fmt.Sprintf("it lacks attempt %d of row %d, which was answered", o.Attempt, s.id)
+			}
+		}
+	}
+	return ""
+}
+
+// conclude derives the remaining changes from the state in which the group leaves its rows.
+func (d *decision) conclude() {
+	for _, s := range d.changed {
+		s.since = d.now
+		if s.needsNoSecret() {
+			d.secrets = append(d.secrets, store.Record{store.Text("batch", s.batch), store.Number("number", s.number)})
+		}
+	}
+	for _, c := range d.claims {
+		c.beside = !c.freed && d.purchases[c.key][0] != c.purchase
+	}
+	for _, p := range d.settled {
+		if !p.freed {
+			d.decidedKeys = append(d.decidedKeys, store.Record{store.Text("key", p.key)})
+		}
+	}
+	for _, p := range d.freed {
+		d.decidedKeys = append(d.decidedKeys, store.Record{store.Text("key", p.key)})
+	}
+}
+
+func (d *decision) addItems(s *rowState, items []Item) {
+	for _, i := range items {
+		if i.OrderID != "" {
+			d.ordered = append(d.ordered, store.Record{store.Text("order_id", i.OrderID)})
+		}
+		d.items = append(d.items, store.Record{
+			store.Number("row", s.id),
+			store.Text("product", i.Product),
+			store.Text("type", i.OrderType),
+			store.Text("order_id", i.OrderID),
+			store.Text("status", i.FilingStatus),
+			store.Text("date", i.FilingDate),
+			store.Text("subscription", i.SubscriptionStatus),
+			store.Number("exception", i.Exception),
+			store.Text("note", i.ExceptionNote),
+			store.Number("cost", i.Cost.Amount),
+			store.Number("certainty", i.Cost.Certainty),
+			store.Number("at", d.now),
+		})
+	}
+}
+
+func (d *decision) remember(f *fact) {
+	if d.facts == nil {
+		d.facts = make(map[string][]*fact)
+	}
+	d.facts[f.table] = append(d.facts[f.table], f)
+}
+
+func (d *decision) move(s *rowState, next filing.Result) {
+	s.result = next
+	// Otherwise the end of the block would erase the message later. Only a person ends the wait for
+	// an approval, even after an answer that leaves the row uncertain.
+	if next != filing.Ready && (next != filing.Uncertain || s.blockedOn != blockedOnApproval) {
+		s.blockedOn, s.awaited = "", ""
+	}
+	d.touch(s)
+}
+
+func (d *decision) touch(s *rowState) {
+	if !s.touched {
+		s.touched = true
+		d.changed = append(d.changed, s)
+	}
+}
 
 // recordOutcome merges the outcome of an attempt into the attempts of its row and moves the row to
 // the state that follows from them.
-func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
-	s, ok := g.rows[o.Row]
+func (d *decision) recordOutcome(o *Outcome, unsent bool) error {
+	s, ok := d.rows[o.Row]
 	if !ok || !s.isAt(o.Of) {
 		return ErrNotFound
 	}
 	if o.Answer.Kind == "" {
 		return fmt.Errorf("%w: an outcome says how the attempt ended", ErrTransition)
 	}
-	owner := cmp.Or(o.Owner, g.db.owner.ID)
+	owner := cmp.Or(o.Owner, d.process.ID)
 	current := s.result == filing.Placing && s.lastAttempt == o.Attempt && s.owner == owner
 	if unsent && !current {
 		return nil // the attempt is recorded as ended
 	}
-	a := g.attemptOf(s, o, owner, current)
+	a := d.attemptOf(s, o, owner, current)
 	before := *a
-	bought, foreign := g.ownOrders(s, o)
+	bought, foreign := d.ownOrders(s, o)
 	news := false
 	*a, news = a.Merge(filing.Attempt{
 		Kind:       o.Answer.Kind,
@@ -45,27 +178,27 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if !news {
 		return nil
 	}
-	g.recordAttempt(s, *a, owner, o)
+	d.recordAttempt(s, *a, owner, o)
 	if current {
-		g.c.applyAnswer(o.Row, o.Answer, !o.Creates, g.now)
+		d.control.applyAnswer(o.Row, o.Answer, !o.Creates, d.now)
 		s.due, s.owner = store.ToMillis(o.Due), ""
 		if o.Answer.Kind.Lost() { // the service may work on it for as long as a request lasts
-			s.due = max(s.due, s.since+g.db.owner.Timeout.Milliseconds())
+			s.due = max(s.due, s.since+d.process.Timeout.Milliseconds())
 		}
 	}
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--
 	}
-	if err := g.adopt(s, o); err != nil {
+	if err := d.adopt(s, o); err != nil {
 		return err
 	}
 	state := filing.Fold(s.attempts, s.limits(o.Exhausted))
-	g.correctItems(s, o, before, state, foreign)
+	d.correctItems(s, o, before, state, foreign)
 	message := o.explain(state, foreign, s.batch, current)
 	if state.Contradicted {
 		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
 			"), but the row was marked as placed: check the dashboard, then resolve it"
-		g.unreport = append(g.unreport, store.Record{store.Number("row", s.id)})
+		d.unreport = append(d.unreport, store.Record{store.Number("row", s.id)})
 	}
 	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
@@ -74,8 +207,8 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 			}
 		}
 	}
-	g.applyState(s, state, o.Claims, o.Cost, message)
-	g.giveKeys(s, state, o.Known)
+	d.applyState(s, state, o.Claims, o.Cost, message)
+	d.giveKeys(s, state, o.Known)
 	return nil
 }
 
@@ -86,10 +219,10 @@ func (s *rowState) limits(exhausted bool) filing.AttemptLimits {
 
 // adopt gives a row the company that an attempt created. A row that has a company keeps it, because
 // its later orders are for that company.
-func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
+func (d *decision) adopt(s *rowState, o *Outcome) error {
 	first := s.company == "" || o.Company == s.company
 	for _, c := range o.Claims {
-		if p := g.rival(c.Key, s.id); o.Creates && p != nil && p.bought {
+		if p := d.rival(c.Key, s.id); o.Creates && p != nil && p.bought {
 			return nil // another row has made it since
 		}
 	}
@@ -97,9 +230,9 @@ func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
 	if o.Made == nil || !first {
 		return nil
 	}
-	f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
+	f, err := newFact("companies", o.Made.Ref, o.Made.Record, d.now)
 	if err == nil {
-		g.remember(f)
+		d.remember(f)
 	}
 	return err
 }
@@ -123,9 +256,9 @@ func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batc
 
 // attemptOf returns the attempt of an outcome. If the ledger does not know the attempt, a process
 // began it in a later state of the ledger, which has been restored since.
-func (g *groupWriter) attemptOf(s *rowState, o *Outcome, owner string, current bool) *filing.Attempt {
+func (d *decision) attemptOf(s *rowState, o *Outcome, owner string, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
-		g.addPresentAttempt(s)
+		d.addPresentAttempt(s)
 	}
 	attempt := o.Attempt
 	if !current {
@@ -163,7 +296,7 @@ func (s *rowState) numberOf(attempt int, owner string) int {
 const renumbered = 1_000_000
 
 // addPresentAttempt adds the current attempt of a placing row, which is recorded only when it ends.
-func (g *groupWriter) addPresentAttempt(s *rowState) {
+func (d *decision) addPresentAttempt(s *rowState) {
 	if s.find(s.lastAttempt) == nil {
 		present := filing.Attempt{Number: s.lastAttempt, Products: s.inFlight(), Creates: s.creating}
 		s.attempts = append(s.attempts, present)
@@ -188,10 +321,10 @@ func (s *rowState) find(attempt int) *filing.Attempt {
 
 // ownOrders returns the purchases of an answer whose order IDs belong to no other row, and the rows
 // that own the other order IDs. An order belongs to one item of one row.
-func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
+func (d *decision) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
 	foreign = make(map[string]rowRef)
 	for _, p := range o.bought() {
-		other, known := g.orders[p.OrderID]
+		other, known := d.orders[p.OrderID]
 		repeated := slices.ContainsFunc(own, func(q filing.Purchase) bool { return q.OrderID == p.OrderID })
 		switch {
 		case p.OrderID == "":
@@ -199,7 +332,7 @@ func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase,
 			foreign[p.OrderID] = cmp.Or(other, s.ref())
 			continue
 		default:
-			g.orders[p.OrderID] = s.ref()
+			d.orders[p.OrderID] = s.ref()
 		}
 		own = append(own, p)
 	}
@@ -208,12 +341,12 @@ func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase,
 
 // correctItems records the items of an answer. It removes the order IDs that a decision named for
 // the attempt if the answer does not name them.
-func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attempt, state filing.RowState,
+func (d *decision) correctItems(s *rowState, o *Outcome, before filing.Attempt, state filing.RowState,
 	foreign map[string]rowRef) {
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
 		for _, p := range before.Purchases {
 			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
-				g.removeItem(s, p)
+				d.removeItem(s, p)
 			}
 		}
 	}
@@ -225,20 +358,20 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 			continue // the item is not the row's, so no event may give it an ID
 		}
 		if i.OrderID != "" && before.Kind != "" { // an item without an ID may be recorded
-			g.named = append(g.named, store.Record{
+			d.named = append(d.named, store.Record{
 				store.Number("row", s.id),
 				store.Text("product", i.Product),
 				store.Text("order_id", i.OrderID),
 				store.Text("type", i.OrderType),
 			})
 		}
-		g.addItems(s, []Item{i})
+		d.addItems(s, []Item{i})
 	}
 }
 
 // removeItem removes the item of a purchase that the row does not have.
-func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
-	g.removed = append(g.removed, store.Record{
+func (d *decision) removeItem(s *rowState, p filing.Purchase) {
+	d.removed = append(d.removed, store.Record{
 		store.Number("row", s.id),
 		store.Text("product", p.Product),
 		store.Text("order_id", p.OrderID),
@@ -246,13 +379,13 @@ func (g *groupWriter) removeItem(s *rowState, p filing.Purchase) {
 }
 
 // recordAttempt records how an attempt ended.
-func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string, o *Outcome) {
-	g.ended = append(g.ended, store.Record{
+func (d *decision) recordAttempt(s *rowState, a filing.Attempt, owner string, o *Outcome) {
+	d.attempts = append(d.attempts, store.Record{
 		store.Number("row", s.id),
 		store.Number("number", a.Number),
 		store.Text("owner", owner),
 		store.Number("started", s.since),
-		store.Number("ended", g.now),
+		store.Number("ended", d.now),
 		store.Text("outcome", a.Kind),
 		store.Number("status", o.Answer.Status),
 		store.Text("message", o.Answer.Message),
@@ -265,14 +398,14 @@ func (g *groupWriter) recordAttempt(s *rowState, a filing.Attempt, owner string,
 	})
 }
 
-// decide records a decision on all open attempts of the row and moves the row to the state that
+// settleAttempts records a decision on all open attempts of the row and moves the row to the state that
 // follows. Made are the purchases that a decision for placed names.
-func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purchase, message string) {
-	g.decideOn(s, func(*filing.Attempt) bool { return true }, d, made, message)
+func (d *decision) settleAttempts(s *rowState, as filing.Decision, made []filing.Purchase, message string) {
+	d.settleMatching(s, func(*filing.Attempt) bool { return true }, as, made, message)
 }
 
-// decideOn is decide for the open attempts that match.
-func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, d filing.Decision,
+// settleMatching is settleAttempts for the open attempts that match.
+func (d *decision) settleMatching(s *rowState, matches func(*filing.Attempt) bool, as filing.Decision,
 	made []filing.Purchase, message string) {
 	last := -1
 	var before []filing.Purchase // of earlier decisions
@@ -285,15 +418,15 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 			before = append(before, a.Purchases...)
 			a.Purchases = nil
 		}
-		a.Decision, a.DecidedOver = d, a.Kind
+		a.Decision, a.DecidedOver = as, a.Kind
 		last = i
 	}
-	if last >= 0 && d == filing.DecidedPlaced {
+	if last >= 0 && as == filing.DecidedPlaced {
 		s.attempts[last].Purchases = append(slices.Clone(s.attempts[last].Purchases), made...)
 	}
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
-			g.decided = append(g.decided, store.Record{
+			d.decided = append(d.decided, store.Record{
 				store.Number("row", s.id),
 				store.Number("number", a.Number),
 				store.Text("decision", a.Decision),
@@ -310,16 +443,16 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 		if !slices.ContainsFunc(state.Bought, func(b filing.Purchase) bool {
 			return b.Product == p.Product && b.OrderID == p.OrderID
 		}) {
-			g.removeItem(s, p)
+			d.removeItem(s, p)
 		}
 	}
-	g.applyState(s, state, nil, money.Cost{}, message)
+	d.applyState(s, state, nil, money.Cost{}, message)
 }
 
 // applyState moves a row to the state that follows from its attempts, with its money and its keys.
 // Claims are the claims of an attempt whose row may have released them, and cost is the amount that
 // was reserved for it.
-func (g *groupWriter) applyState(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
+func (d *decision) applyState(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
 	news := len(state.Bought) > s.bought()
@@ -343,16 +476,16 @@ func (g *groupWriter) applyState(s *rowState, state filing.RowState, claims []Cl
 	asked := s.blockedOn == blockedOnApproval &&
 		(next == filing.Ready || next == filing.Uncertain) // an answer does not approve it
 	if !asked && (next != s.result || next == filing.Ready) {
-		s.blockedOn = ""
+		s.blockedOn, s.awaited = "", ""
 	}
 	s.uncertain = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
 	if next != filing.Placing { // an order in flight stays as it was sent
 		s.dropped = filing.JoinProducts(dropped(next, state), ",")
 	}
-	g.move(s, next)
-	g.postDifference(s, state, open, cost)
-	g.alignKeys(s, state, claims)
+	d.move(s, next)
+	d.postDifference(s, state, open, cost)
+	d.alignKeys(s, state, claims)
 }
 
 // dropped returns the products that the row's next order leaves out.
@@ -365,7 +498,7 @@ func dropped(next filing.Result, state filing.RowState) []filing.Product {
 
 // postDifference posts the difference between the row's reserved and spent amounts and the amounts
 // that its state requires.
-func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
+func (d *decision) postDifference(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
 	spent := state.Spent()
 	bought := spent.Amount - s.spent.Amount
 	var hold money.Cents
@@ -383,11 +516,11 @@ func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen
 		note = "open again"
 	}
 	missing := hold + bought - s.reserved
-	g.addEntry(Reserve, max(missing, 0), s.id, note)
-	g.addEntry(Posted, bought, s.id, note)
-	g.addEntry(Voided, max(-missing, 0), s.id, note)
-	g.c.posted += bought
-	g.c.reserved += hold - s.reserved
+	d.addEntry(Reserve, max(missing, 0), s.id, note)
+	d.addEntry(Posted, bought, s.id, note)
+	d.addEntry(Voided, max(-missing, 0), s.id, note)
+	d.control.posted += bought
+	d.control.reserved += hold - s.reserved
 	s.reserved, s.spent = hold, spent
 	switch s.result {
 	case filing.Placed, filing.Exists:
@@ -399,33 +532,33 @@ func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen
 
 // alignKeys gives the row the keys that its state requires. It keeps the keys of bought or existing
 // products permanently and the keys of open products while they are open.
-func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Claim) {
+func (d *decision) alignKeys(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, c := range claims {
 		if slices.Contains(done, c.Product) || slices.Contains(state.Open, c.Product) {
-			g.claim(s, c)
+			d.claim(s, c)
 		}
 	}
 	for _, p := range s.claims {
 		isDone, isOpen := slices.Contains(done, p.product), slices.Contains(state.Open, p.product)
 		switch {
-		case !p.bought && isDone && !state.HasBought(p.product) && g.boughtBesides(p):
-			g.free(s, p) // the existing item is the other row's
+		case !p.bought && isDone && !state.HasBought(p.product) && d.boughtBesides(p):
+			d.free(s, p) // the existing item is the other row's
 		case isDone && (!p.bought || p.exists && state.HasBought(p.product)):
 			p.exists = !state.HasBought(p.product)
-			g.buy(s, p, len(claims) > 0)
+			d.buy(s, p, len(claims) > 0)
 		case p.bought && isOpen:
 			// An answer does not name the item that a person marked as placed. The key stays
 			// reserved until a person has checked.
 			p.bought, p.twin = false, 0
-			g.settle(p)
-			g.untwin(p)
+			d.settle(p)
+			d.untwin(p)
 		case !p.bought && !isOpen && s.result != filing.Placing:
-			g.free(s, p)
+			d.free(s, p)
 		}
 		if p.twin == 0 && slices.Contains(state.Duplicates, p.product) {
 			p.twin = s.id
-			g.settle(p)
+			d.settle(p)
 		}
 	}
 	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool { return p.freed })
@@ -433,7 +566,7 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 
 // claim returns the row's purchase of a claim. It takes the key for the row if the row does not
 // have it.
-func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
+func (d *decision) claim(s *rowState, c Claim) *purchase {
 	if p := s.purchase(c.Key); p != nil {
 		return p
 	}
@@ -447,19 +580,19 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 		root:    s.root,
 		number:  s.number,
 	}
-	g.purchases[c.Key] = append(g.purchases[c.Key], p)
+	d.purchases[c.Key] = append(d.purchases[c.Key], p)
 	if c.Cover != "" {
-		g.covers[c.Cover] = append(g.covers[c.Cover], p)
+		d.covers[c.Cover] = append(d.covers[c.Cover], p)
 	}
 	s.claims = append(s.claims, p)
-	g.claims = append(g.claims, claimed{p, store.Record{
+	d.claims = append(d.claims, claimed{p, store.Record{
 		store.Text("key", c.Key),
 		store.Number("row", s.id),
 		store.Text("product", c.Product),
 		store.Text("cover", c.Cover),
 		store.Number("year", c.Year),
 		store.Text("why", c.Why),
-		store.Number("at", g.now),
+		store.Number("at", d.now),
 		store.FlagAt("bought", &p.bought),
 		store.NumberAt("twin", &p.twin),
 		store.FlagAt("beside", &p.beside),
@@ -468,25 +601,25 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 }
 
 // free releases a key of the row.
-func (g *groupWriter) free(s *rowState, p *purchase) {
+func (d *decision) free(s *rowState, p *purchase) {
 	p.freed = true
-	g.freed = append(g.freed, store.Record{store.Text("key", p.key), store.Number("row", s.id)})
-	g.purchases[p.key] = slices.DeleteFunc(g.purchases[p.key], func(q *purchase) bool { return q == p })
-	g.untwin(p)
+	d.freed = append(d.freed, p)
+	d.purchases[p.key] = slices.DeleteFunc(d.purchases[p.key], func(q *purchase) bool { return q == p })
+	d.untwin(p)
 }
 
 // untwin updates the rows that name p as the other purchase of their key, because p is not bought
 // after all. Each names another row that bought the same, if one exists.
-func (g *groupWriter) untwin(p *purchase) {
-	for _, q := range g.purchases[p.key] {
+func (d *decision) untwin(p *purchase) {
+	for _, q := range d.purchases[p.key] {
 		if q == p || q.twin != p.row {
 			continue
 		}
 		q.twin = 0
-		if other := g.rival(q.key, q.row); other != nil && other.bought && !other.exists && other.twin == 0 {
+		if other := d.rival(q.key, q.row); other != nil && other.bought && !other.exists && other.twin == 0 {
 			q.twin = other.row
 		}
-		g.settle(q)
+		d.settle(q)
 	}
 }
 
@@ -494,10 +627,10 @@ func (g *groupWriter) untwin(p *purchase) {
 // bought the same, the purchase names it as its twin. A company costs nothing, and a person may
 // have named the company of the other row. Therefore two companies are a double purchase only if
 // the service answered both.
-func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
+func (d *decision) buy(s *rowState, p *purchase, answered bool) {
 	p.bought = true
-	g.settle(p)
-	other := g.rival(p.key, s.id)
+	d.settle(p)
+	other := d.rival(p.key, s.id)
 	if other == nil || !other.bought || other.exists || p.product == filing.CompanyRecord && !answered {
 		return
 	}
@@ -506,28 +639,28 @@ func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 
 // giveKeys calls buy for the claims whose products the row has bought. The row may not have their
 // keys yet.
-func (g *groupWriter) giveKeys(s *rowState, state filing.RowState, claims []Claim) {
+func (d *decision) giveKeys(s *rowState, state filing.RowState, claims []Claim) {
 	for _, c := range claims {
 		if !state.HasBought(c.Product) {
 			continue
 		}
-		if p := g.claim(s, c); !p.bought {
-			g.buy(s, p, true)
+		if p := d.claim(s, c); !p.bought {
+			d.buy(s, p, true)
 		}
 	}
 }
 
 // settle records whether a purchase is bought.
-func (g *groupWriter) settle(p *purchase) {
-	if !slices.Contains(g.settled, p) {
-		g.settled = append(g.settled, p)
+func (d *decision) settle(p *purchase) {
+	if !slices.Contains(d.settled, p) {
+		d.settled = append(d.settled, p)
 	}
 }
 
 // rival returns the purchase of a key by another row, or nil if no other row has the key. It
 // prefers a purchase that was bought and not canceled, and the first of these. Next come a canceled
 // purchase and one that is open.
-func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
+func (d *decision) rival(key filing.Key, row int64) (best *purchase) {
 	rank := func(p *purchase) int {
 		switch {
 		case !p.bought:
@@ -539,7 +672,7 @@ func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
 		}
 		return 3
 	}
-	for _, p := range g.purchases[key] {
+	for _, p := range d.purchases[key] {
 		if p.row != row && (best == nil || rank(p) > rank(best)) {
 			best = p
 		}
@@ -548,8 +681,8 @@ func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
 }
 
 // boughtBesides reports whether another row has bought the same key.
-func (g *groupWriter) boughtBesides(p *purchase) bool {
-	other := g.rival(p.key, p.row)
+func (d *decision) boughtBesides(p *purchase) bool {
+	other := d.rival(p.key, p.row)
 	return other != nil && other.bought
 }
 
@@ -627,10 +760,10 @@ func madeText(made []filing.Purchase) string {
 	return string(body)
 }
 
-func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, note string) {
+func (d *decision) addEntry(kind EntryKind, amount money.Cents, row int64, note string) {
 	if amount != 0 {
-		g.entries = append(g.entries, store.Record{
-			store.Number("at", g.now),
+		d.entries = append(d.entries, store.Record{
+			store.Number("at", d.now),
 			store.Text("kind", kind),
 			store.Number("amount", amount),
 			store.Number("row", row),
@@ -644,8 +777,8 @@ func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, no
 var errOtherRow = fmt.Errorf("%w: the row is not the one that was read", ErrTransition)
 
 // deferRow commits a Deferral.
-func (g *groupWriter) deferRow(a *Deferral) error {
-	s, ok := g.rows[a.Row]
+func (d *decision) deferRow(a *Deferral) error {
+	s, ok := d.rows[a.Row]
 	switch {
 	case !ok:
 		return ErrNotFound
@@ -662,10 +795,10 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}
 	if a.Wait != "" {
-		if p := g.rival(a.Wait, s.id); p == nil || p.bought {
+		if p := d.rival(a.Wait, s.id); p == nil || p.bought {
 			return nil // the key is decided, so the row may try again at once
 		}
-		s.blockedOn = blockedOnKey + string(a.Wait)
+		s.blockedOn, s.awaited = blockedOnKey, a.Wait
 	}
 	s.message, s.due = a.Message, store.ToMillis(a.Due)
 	switch {
@@ -674,7 +807,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		s.uncertain = false
 		s.message = "sent without an answer, and it cannot be sent again: " + a.Message +
 			". Check the dashboard, then resolve it"
-		g.move(s, filing.Uncertain)
+		d.move(s, filing.Uncertain)
 		return nil
 	case a.Next != filing.Ready:
 		s.cost = money.Cost{}
@@ -683,9 +816,9 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	if (next == filing.Exists || next == filing.Skipped) && s.bought() > 0 {
 		next, s.dropped = filing.Placed, ""
 	}
-	g.move(s, next)
+	d.move(s, next)
 	if next == a.Next {
-		g.addItems(s, a.Items)
+		d.addItems(s, a.Items)
 	}
 	return nil
 }
@@ -701,16 +834,16 @@ func (s *rowState) bought() (n int) {
 }
 
 // begin begins an attempt of a row, or returns why it may not be sent.
-func (g *groupWriter) begin(in *Intent) (Begun, error) {
-	s, ok := g.rows[in.Row]
+func (d *decision) begin(in *Intent) (Begun, error) {
+	s, ok := d.rows[in.Row]
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
 	case !s.isAt(in.Of):
 		return Begun{Lost: true}, nil
-	case !g.leased:
+	case !d.leased:
 		return Begun{}, fmt.Errorf("the lease of this process has run out")
-	case s.result != filing.Ready || s.lastAttempt != in.LastAttempt || s.blockedOn != "" || s.due > g.now,
+	case s.result != filing.Ready || s.lastAttempt != in.LastAttempt || s.blockedOn != "" || s.due > d.now,
 		s.onHold || s.canceled:
 		return Begun{Lost: true}, nil
 	}
@@ -719,17 +852,17 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 			return Begun{Lost: true}, nil // already bought by the row: the order is from an older read
 		}
 	}
-	if err := g.db.RefuseNewer(g.c.schema, g.c.writtenBy); err != nil {
-		return Begun{Halted: outdated(err)}, nil
+	if d.newer != nil {
+		return Begun{Halted: outdated(d.newer)}, nil
 	}
-	if h, halted := g.c.halted(in.Row, g.now); halted {
+	if h, halted := d.control.halted(in.Row, d.now); halted {
 		return Begun{Halted: h}, nil
 	}
-	if taken := g.taken(s, in.Claims); len(taken) > 0 {
+	if taken := d.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
 	whole := in.whole()
-	if !in.Creating && s.exceedsApproval(whole, g.db.tolerance) {
+	if !in.Creating && s.exceedsApproval(whole, d.tolerance) {
 		s.blockedOn = blockedOnApproval
 		approved := "no cost"
 		if s.approved.Amount >= 0 {
@@ -739,26 +872,26 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s",
 			money.Cost{Amount: s.spent.Amount + whole.Amount, Certainty: whole.Certainty}, approved, s.batch)
 		s.cost = whole
-		g.touch(s)
+		d.touch(s)
 		return Begun{Dearer: true}, nil
 	}
 	need := max(in.Cost.Amount-s.reserved, 0)
-	if g.c.declared && need > 0 && need > g.c.available() {
+	if d.control.declared && need > 0 && need > d.control.available() {
 		s.blockedOn = blockedOnFunds
 		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost,
-			g.c.available().Dollars())
+			d.control.available().Dollars())
 		s.cost = whole
-		g.touch(s)
-		g.short = true
+		d.touch(s)
+		d.short = true
 		return Begun{Short: true}, nil
 	}
 	in.unconfirmed = s.uncertain
-	g.reserve(s, in)
-	s.owner, s.message, s.due = g.db.owner.ID, "", 0
-	if g.c.halt == filing.HaltFunds {
-		g.c.probeRow = s.id
+	d.reserve(s, in)
+	s.owner, s.message, s.due = d.process.ID, "", 0
+	if d.control.halt == filing.HaltFunds {
+		d.control.probeRow = s.id
 	}
-	g.move(s, filing.Placing)
+	d.move(s, filing.Placing)
 	return Begun{Attempt: s.lastAttempt}, nil
 }
 
@@ -776,9 +909,9 @@ func (s *rowState) exceedsApproval(cost money.Cost, tolerance money.Cents) bool 
 }
 
 // reserve takes the keys of an attempt and reserves its money.
-func (g *groupWriter) reserve(s *rowState, in *Intent) {
+func (d *decision) reserve(s *rowState, in *Intent) {
 	for _, c := range in.Claims {
-		g.claim(s, c)
+		d.claim(s, c)
 	}
 	s.lastAttempt++
 	s.counted++
@@ -789,8 +922,8 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	if !in.Creating { // creating a company costs nothing: the expected cost of its order stays
 		s.cost = in.whole()
 	}
-	g.addEntry(Reserve, need, s.id, "")
-	g.c.reserved += need
+	d.addEntry(Reserve, need, s.id, "")
+	d.control.reserved += need
 }
 
 // wants returns the products that the row orders with an intent, after it and before it.
@@ -811,10 +944,10 @@ func (s *rowState) wants(in *Intent) string {
 // taken returns the claims that other rows hold. It also returns the subscriptions that cover a
 // later year and that other batches have bought or are about to buy. Two years of one company in
 // one file, or in corrections of it, are both intended.
-func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
+func (d *decision) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
-		if p := g.rival(claim.Key, s.id); p != nil {
+		if p := d.rival(claim.Key, s.id); p != nil {
 			if !p.bought && s.purchase(claim.Key) != nil && s.id < p.row {
 				continue // both repeat an order of it: the other one waits
 			}
@@ -824,7 +957,7 @@ func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 		if claim.Cover == "" || claim.Why != "" {
 			continue
 		}
-		for _, p := range g.covers[claim.Cover] {
+		for _, p := range d.covers[claim.Cover] {
 			if !p.freed && p.root != s.root && p.year < claim.Year {
 				taken = append(taken, Taken{Claim: claim, Row: p.row, Key: p.key, Bought: p.bought, Covers: true})
 				break

@@ -23,7 +23,7 @@ func (l Corrections) DismissRows(ctx context.Context, batch, by string, seen int
 				`UPDATE rows
 					SET message = CASE WHEN message = '' THEN CAST($3 AS TEXT)
 							ELSE CAST($3 AS TEXT) || ': ' || message END,
-						result = 'skipped', blocked_on = '', due = 0, updated_at = $2
+						result = 'skipped', `+unblocked+`, due = 0, updated_at = $2
 					WHERE batch = $1 AND result IN ('invalid', 'rejected') AND uncertain = 0
 					AND EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.open = 1)`,
 				batch, store.ToMillis(l.Now()), Dismissed+by))

@@ -112,17 +112,17 @@ const (
 
 // keep adds an event to the group, unless it is already stored. It hides texts of the service that
 // look like a Social Security number.
-func (g *groupWriter) keep(e *Event) (fresh bool) {
-	if g.knownEvents[e.ID] {
+func (d *decision) keep(e *Event) (fresh bool) {
+	if d.knownEvents[e.ID] {
 		return false
 	}
-	g.knownEvents[e.ID] = true
+	d.knownEvents[e.ID] = true
 	product, _ := e.Product()
-	g.events = append(g.events, store.Record{
+	d.events = append(d.events, store.Record{
 		store.Text("id", e.ID),
 		store.Text("type", e.Type),
 		store.Number("created", store.ToMillis(e.CreatedAt)),
-		store.Number("received", g.now),
+		store.Number("received", d.now),
 		store.Text("order_id", e.OrderID),
 		store.Text("order_type", e.OrderType),
 		store.Text("product", product),

@@ -55,8 +55,8 @@ func (f *Figures) Cost() (money.Cost, error) {
 
 // selectFigures sums rows by their result and by the reason they wait. The table or view of the
 // rows is inserted.
-const selectFigures = `SELECT result, CASE WHEN blocked_on LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
-			WHEN blocked_on <> '' OR result <> 'ready' OR due <= $1 THEN blocked_on ELSE 'later' END AS reason,
+const selectFigures = `SELECT result,
+		CASE WHEN blocked_on <> '' OR result <> 'ready' OR due <= $1 THEN blocked_on ELSE 'later' END AS reason,
 		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
 		MAX(spent_certainty) AS "spent.certainty", SUM(reserved) AS "reserved.amount",
 		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "reserved.certainty",

@@ -35,47 +35,27 @@ func (l Resolutions) For(row Row) Resolutions {
 // MarkPlaced resolves an uncertain row as placed, after a person has verified that the orders
 // exist. It posts the reservation.
 func (l Resolutions) MarkPlaced(ctx context.Context, row int64, attempt int, orderIDs []string, why string) error {
-	return l.resolvePlaced(ctx, row, attempt, orderIDs, "", nil, why)
+	return l.MarkFormed(ctx, row, attempt, orderIDs, "", nil, why)
 }
 
 // MarkFormed resolves an uncertain formation as placed, with the ID of the new company and the
 // claims of the other items of the order.
 func (l Resolutions) MarkFormed(ctx context.Context, row int64, attempt int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolvePlaced(ctx, row, attempt, orderIDs, company, known, why)
-}
-
-func (l Resolutions) resolvePlaced(ctx context.Context, row int64, attempt int, orderIDs []string, company string,
-	known []Claim, why string) error {
-	return l.resolve(ctx, l.of, row, attempt, known, func(g *groupWriter, s *rowState) error {
-		if s.creating {
-			return ErrCreating
-		}
-		open := filing.Fold(s.attempts, filing.AttemptLimits{}).Open
-		if len(orderIDs) > len(open) {
-			return fmt.Errorf("%w: %d for %d", ErrTooManyOrders, len(orderIDs), len(open))
-		}
-		of, err := g.productsOf(s, orderIDs)
-		if err != nil {
-			return err
-		}
-		s.company = cmp.Or(company, s.company)
-		g.recordPlaced(s, orderIDs, of, why)
-		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
-		if s.result == filing.Ready {
-			// The batch will end again.
-			return outbox.EndWithin(ctx, g.tx, outbox.KindBatch, s.batch)
-		}
-		return nil
-	})
-}
-
-// recordPlaced decides that an uncertain row's order was made. The product of an order ID is the
-// one in its event, or else follows from the position of the ID. An item without an ID waits for
-// the event that names it.
-func (g *groupWriter) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
-	state := filing.Fold(s.attempts, filing.AttemptLimits{})
-	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, s.expectedCost(), message)
+	return l.resolve(ctx, resolution{row: row, attempt: attempt, orderIDs: orderIDs, known: known,
+		decide: func(d *decision, s *rowState, of map[string]filing.Product) error {
+			open := filing.Fold(s.attempts, filing.AttemptLimits{}).Open
+			switch {
+			case s.creating:
+				return ErrCreating
+			case len(orderIDs) > len(open):
+				return fmt.Errorf("%w: %d for %d", ErrTooManyOrders, len(orderIDs), len(open))
+			}
+			s.company = cmp.Or(company, s.company)
+			d.recordPlaced(s, orderIDs, of, open, nil, s.expectedCost(), why)
+			d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
+			return nil
+		}})
 }
 
 // expectedCost returns the cost of an order of the row if only its reservation is known.
@@ -83,10 +63,11 @@ func (s *rowState) expectedCost() money.Cost {
 	return money.Cost{Amount: s.reserved, Certainty: s.cost.Certainty}
 }
 
-// recordPlacedAs is recordPlaced with known products or a known cost. left are the products that
-// still need an order, and besides are purchases that are known otherwise.
-func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
-	left []filing.Product,
+// recordPlaced decides that an uncertain row's order was made, at a cost. The product of an order ID
+// is the one in its event, or else follows from the position of the ID. An item without an ID waits
+// for the event that names it. left are the products that need an order, and besides are purchases
+// that are known otherwise.
+func (d *decision) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, left []filing.Product,
 	besides []filing.Purchase, cost money.Cost, message string) {
 	// The page lists the products in this order.
 	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts)
@@ -125,29 +106,29 @@ func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[stri
 			cost.Amount = 0
 		}
 	}
-	g.decide(s, filing.DecidedPlaced, made, message)
-	g.addItems(s, items)
+	d.settleAttempts(s, filing.DecidedPlaced, made, message)
+	d.addItems(s, items)
 }
 
 // productsOf returns the products of order IDs, if events name them. It returns ErrOrderTaken for
 // an ID of another row. A row with the result exists does not count, because it names the order of
 // the row that bought its item, which may be this row.
-func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]filing.Product, error) {
+func (db *database) productsOf(ctx context.Context, tx *sql.Tx, row int64, orderIDs []string) (
+	map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
 		var number int
 		var batch string
-		err := g.tx.QueryRowContext(g.ctx,
+		err := tx.QueryRowContext(ctx,
 			`SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row
-				WHERE i.order_id = $1 AND i.row <> $2 AND r.result <> 'exists' LIMIT 1`, id, s.id).Scan(&number, &batch)
+				WHERE i.order_id = $1 AND i.row <> $2 AND r.result <> 'exists' LIMIT 1`, id, row).Scan(&number, &batch)
 		if err == nil {
 			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("find the order %s: %w", id, err)
 		}
-		events, err := g.db.listEvents(g.ctx, g.tx,
-			`e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
+		events, err := db.listEvents(ctx, tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
 		if err != nil {
 			return nil, err
 		}
@@ -166,80 +147,106 @@ var ErrCreating = errors.New("the creation of the company is uncertain: enter th
 // was written back after a restore stays uncertain.
 func (l Resolutions) MarkCreated(ctx context.Context, row int64, attempt int, company filing.Company,
 	why string) error {
-	return l.resolve(ctx, l.of, row, attempt, nil, func(g *groupWriter, s *rowState) error {
-		if !s.creating {
-			return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
-		}
-		if err := g.rememberCreated(s, company); err != nil {
-			return err
-		}
-		creates := func(a *filing.Attempt) bool {
-			return a.Creates || slices.Contains(a.Products, filing.CompanyRecord)
-		}
-		g.decideOn(s, creates, filing.DecidedPlaced,
-			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
-		// The order for the company may have been sent, too.
-		s.counted, s.checkedAt = 0, 0
-		return nil
-	})
+	return l.resolve(ctx, resolution{row: row, attempt: attempt,
+		decide: func(d *decision, s *rowState, _ map[string]filing.Product) error {
+			if !s.creating {
+				return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
+			}
+			if err := d.rememberCreated(s, company); err != nil {
+				return err
+			}
+			creates := func(a *filing.Attempt) bool {
+				return a.Creates || slices.Contains(a.Products, filing.CompanyRecord)
+			}
+			d.settleMatching(s, creates, filing.DecidedPlaced,
+				[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
+			// The order for the company may have been sent, too.
+			s.counted, s.checkedAt = 0, 0
+			return nil
+		}})
 }
 
 // MarkNotPlaced resolves an uncertain row as not placed. It releases the reservation, and the row
 // may be sent again.
 func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, attempt int, why string) error {
-	return l.resolve(ctx, l.of, row, attempt, nil, func(g *groupWriter, s *rowState) error {
-		g.decide(s, filing.DecidedNotPlaced, nil, why)
-		s.counted = 0
-		// The batch will end again.
-		return outbox.EndWithin(ctx, g.tx, outbox.KindBatch, s.batch)
-	})
+	return l.resolve(ctx, resolution{row: row, attempt: attempt,
+		decide: func(d *decision, s *rowState, _ map[string]filing.Product) error {
+			d.settleAttempts(s, filing.DecidedNotPlaced, nil, why)
+			s.counted = 0
+			return nil
+		}})
 }
 
-// resolve changes one uncertain row.
-func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) error) error {
-	if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
-		return err
-	}
-	s, ok := g.rows[row]
-	switch {
-	case !ok:
-		return ErrNotFound
-	case s.result != filing.Uncertain:
-		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
-	}
-	if err := decide(s); err != nil {
-		return err
-	}
-	return g.writeAll()
+// resolution is a person's decision on an uncertain row.
+type resolution struct {
+	row int64
+	// attempt is the attempt that the person reviewed. Zero means the present one.
+	attempt int
+	// orderIDs are the orders that the person found, and known are claims that the row may have bought.
+	orderIDs []string
+	known    []Claim
+	// decide decides, with the products of the order IDs that events name.
+	decide func(*decision, *rowState, map[string]filing.Product) error
 }
 
-func (db *database) resolve(ctx context.Context, of BatchRow, row int64, attempt int, known []Claim,
-	decide func(*groupWriter, *rowState) error) error {
-	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := db.newGroupWriter(ctx, tx, c, store.ToMillis(db.Now()))
-		err := g.resolve(row, known, func(s *rowState) error {
-			if !s.isAt(of) {
-				return errOtherRow
-			}
-			if attempt != 0 && s.lastAttempt != attempt {
-				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.lastAttempt)
-			}
-			s.checkedAt = c.checkTime()
-			if err := decide(g, s); err != nil || s.result != filing.Ready {
-				return err
-			}
-			waits, message, err := db.reapprove(ctx, tx, s.batch, PartResolve, true)
-			if waits != "" {
-				s.blockedOn, s.message = waits, s.message+"; "+message
-			}
+func (l Resolutions) resolve(ctx context.Context, r resolution) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		d, s, err := l.readRow(ctx, tx, c, r.row, r.known)
+		switch {
+		case err != nil:
 			return err
-		})
+		case s.result != filing.Uncertain:
+			return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
+		case r.attempt != 0 && s.lastAttempt != r.attempt:
+			return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.lastAttempt)
+		}
+		of, err := l.productsOf(ctx, tx, r.row, r.orderIDs)
 		if err != nil {
 			return err
 		}
-		return db.allocateFunds(ctx, tx, c)
+		s.checkedAt = c.checkTime()
+		if err := r.decide(d, s, of); err != nil {
+			return err
+		}
+		if s.result == filing.Ready {
+			waits, message, err := l.reapprove(ctx, tx, s.batch, PartResolve, true)
+			if err != nil {
+				return err
+			}
+			if waits != "" {
+				s.blockedOn, s.message = waits, s.message+"; "+message
+			}
+		}
+		if s.result != filing.Placed && s.result != filing.Uncertain {
+			// The batch will end again.
+			if err := outbox.EndWithin(ctx, tx, outbox.KindBatch, s.batch); err != nil {
+				return err
+			}
+		}
+		if err := l.writeChanges(ctx, tx, d); err != nil {
+			return err
+		}
+		return l.allocateFunds(ctx, tx, c)
 	})
 	return store.Wrap("resolve the row", err)
+}
+
+// readRow begins a person's decision on a row. Known are claims that the row may have bought.
+func (l Resolutions) readRow(ctx context.Context, tx *sql.Tx, c *control, row int64, known []Claim) (
+	*decision, *rowState, error) {
+	now := store.ToMillis(l.Now())
+	in, err := l.readSnapshot(ctx, tx, []*transition{{outcome: &Outcome{Row: row, Known: known}}}, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, ok := in.rows[row]
+	switch {
+	case !ok:
+		return nil, nil, ErrNotFound
+	case !s.isAt(l.of):
+		return nil, nil, errOtherRow
+	}
+	return l.newDecision(in, c, now), s, nil
 }
 
 const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
@@ -299,16 +306,10 @@ func (l Resolutions) UncertainBatches(ctx context.Context) ([]UncertainBatch, er
 // company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := l.newGroupWriter(ctx, tx, c, store.ToMillis(l.Now()))
-		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
-			return err
-		}
-		s, ok := g.rows[row]
+		d, s, err := l.readRow(ctx, tx, c, row, known)
 		switch {
-		case !ok:
-			return ErrNotFound
-		case !s.isAt(l.of):
-			return errOtherRow
+		case err != nil:
+			return err
 		case s.result == filing.Placing, s.result == filing.Uncertain, !s.hasFormed(),
 			s.company != "" && s.company != company:
 			return fmt.Errorf("%w: it is %s, for the company %q", ErrTransition, s.result, s.company)
@@ -317,10 +318,10 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 			if s.result == filing.Placed {
 				s.message = why
 			}
-			g.touch(s)
+			d.touch(s)
 		}
-		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
-		return g.writeAll()
+		d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
+		return l.writeChanges(ctx, tx, d)
 	})
 	return store.Wrap(fmt.Sprintf("name the company of row %d", row), err)
 }

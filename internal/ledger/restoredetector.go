@@ -242,7 +242,6 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
-		g := db.newGroupWriter(ctx, tx, c, c.now)
 		var group []*transition
 		for i := range some {
 			in := some[i].intent
@@ -251,33 +250,35 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 				group = append(group, &transition{outcome: some[i].outcome})
 			}
 		}
-		if err := g.readAll(group); err != nil {
-			return err
-		}
-		recorded, err := g.recorded(some)
+		in, err := db.readSnapshot(ctx, tx, group, c.now)
 		if err != nil {
 			return err
 		}
+		recorded, err := db.findRecorded(ctx, tx, some)
+		if err != nil {
+			return err
+		}
+		d := db.newDecision(in, c, c.now)
 		for _, r := range some {
-			if err := g.writeBack(r, recorded); err != nil {
+			if err := d.writeBack(r, recorded); err != nil {
 				return fmt.Errorf("write back what row %d was sent: %w", r.intent.Row, err)
 			}
 		}
-		if err := g.writeAll(); err != nil {
+		if err := db.writeChanges(ctx, tx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recorded returns the attempts of this process whose answers the ledger has.
-func (g *groupWriter) recorded(some []pastAttempt) (map[attemptID]bool, error) {
+// findRecorded returns the attempts of this process whose answers the ledger has.
+func (db *database) findRecorded(ctx context.Context, tx *sql.Tx, some []pastAttempt) (map[attemptID]bool, error) {
 	rows := make([]store.Record, len(some))
 	for i, r := range some {
-		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", g.db.owner.ID)}
+		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", db.owner.ID)}
 	}
 	all := make(map[attemptID]bool)
-	err := g.db.QueryRecords(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.number) %% %d {{v,}} attempts a
+	err := db.QueryRecords(ctx, tx, fmt.Sprintf(`SELECT a.row, ABS(a.number) %% %d {{v,}} attempts a
 		WHERE a.row = v.id AND a.owner = v.owner AND a.outcome <> '%s'`, renumbered, filing.NoAnswer), rows,
 		func(scan func(...any) error) error {
 			var a attemptID
@@ -288,8 +289,8 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attemptID]bool, error) {
 	return all, store.Wrap("read which answers the ledger has", err)
 }
 
-func (g *groupWriter) writeBack(r pastAttempt, recorded map[attemptID]bool) error {
-	s, ok := g.rows[r.intent.Row]
+func (d *decision) writeBack(r pastAttempt, recorded map[attemptID]bool) error {
+	s, ok := d.rows[r.intent.Row]
 	attempt := r.intent.LastAttempt + 1
 	if !ok || !s.isAt(r.intent.Of) || recorded[attemptID{r.intent.Row, attempt}] {
 		// Either its whole batch is lost or its answer is recorded.
@@ -299,19 +300,19 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attemptID]bool) erro
 		in := r.intent
 		s.lastAttempt = r.intent.LastAttempt
 		if in.unconfirmed && !s.uncertain {
-			g.addLostAttempt(s, productsOf(r.intent.Claims))
+			d.addLostAttempt(s, productsOf(r.intent.Claims))
 		}
-		g.reserve(s, &in)
-		s.message, s.due, s.blockedOn, s.uncertain = "sent before the ledger went back in time; the answer is "+
-			"not known", 0, "", false
-		s.owner, s.since = g.db.owner.ID, g.now
-		g.move(s, filing.Placing)
+		d.reserve(s, &in)
+		s.message, s.due, s.uncertain = "sent before the ledger went back in time; the answer is not known", 0, false
+		s.blockedOn, s.awaited = "", ""
+		s.owner, s.since = d.process.ID, d.now
+		d.move(s, filing.Placing)
 	}
 	if r.outcome == nil {
 		// The request is still in flight.
 		return nil
 	}
-	err := g.recordOutcome(r.outcome, false)
+	err := d.recordOutcome(r.outcome, false)
 	if errors.Is(err, ErrTransition) {
 		return nil
 	}
@@ -324,7 +325,7 @@ const lostOwner = "lost"
 // addLostAttempt adds the attempt before the one that is written back. The lost attempt may have
 // bought the items of the later one, and its process has ended. A 409 to the later attempt then
 // shows the row's own purchase.
-func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
+func (d *decision) addLostAttempt(s *rowState, products []filing.Product) {
 	attempt := s.lastAttempt
 	// An attempt since the restore has the same number.
 	if s.senders[attempt] != "" {
@@ -335,7 +336,7 @@ func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
 	a := filing.Attempt{Number: attempt, Products: products, Kind: filing.NoAnswer}
 	s.addSender(attempt, lostOwner)
 	s.attempts = append(s.attempts, a)
-	g.recordAttempt(s, a, lostOwner, &Outcome{Answer: filing.Answer{
+	d.recordAttempt(s, a, lostOwner, &Outcome{Answer: filing.Answer{
 		Kind:    a.Kind,
 		Message: "sent before the ledger went back in time, by a process that has ended",
 	}})

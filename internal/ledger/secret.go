@@ -45,21 +45,15 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	return string(secret), store.Wrap(fmt.Sprintf("row %d of batch %s", at.Number, at.Batch), err)
 }
 
-// forget erases the numbers of rows that will not be sent again or whose EIN was placed. A rejected
-// row keeps its number, because a retry needs it.
-func (g *groupWriter) forget() error {
-	var done []store.Record
-	for _, s := range g.changed {
-		switch {
-		case s.result == filing.Placed, s.result == filing.Exists, s.result == filing.Skipped,
-			s.result == filing.Canceled, slices.Contains(splitProducts(s.dropped), filing.EIN):
-			done = append(done, store.Record{store.Text("batch", s.batch), store.Number("number", s.number)})
-		}
+// eraseSecrets erases numbers that are not needed any more.
+const eraseSecrets = `DELETE FROM secrets WHERE (batch, number) IN (SELECT v.batch, v.number {{v}})`
+
+// needsNoSecret reports whether the row will not be sent again or its EIN was placed. A rejected row
+// keeps its number, because a retry needs it.
+func (s *rowState) needsNoSecret() bool {
+	switch s.result {
+	case filing.Placed, filing.Exists, filing.Skipped, filing.Canceled:
+		return true
 	}
-	if len(done) == 0 || !g.sealed {
-		return nil
-	}
-	return store.Wrap("delete sealed numbers", g.db.ExecRecords(g.ctx, g.tx,
-		`DELETE FROM secrets WHERE (batch, number) IN (SELECT v.batch, v.number {{v}})`,
-		done))
+	return slices.Contains(splitProducts(s.dropped), filing.EIN)
 }

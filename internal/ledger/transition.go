@@ -17,11 +17,11 @@ import (
 const maxGroup = 512
 
 // The values of rowState.blockedOn. A ready row waits for funds, for the approval of a higher cost,
-// or for another row's purchase of the key after the prefix.
+// or for another row's purchase of the key that it awaits.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
-	blockedOnKey      = "key:"
+	blockedOnKey      = "key"
 )
 
 // Intent is the write-ahead record of an order. It is committed before the first byte of the order
@@ -322,8 +322,18 @@ func (db *database) commitTogether(group []*transition) error {
 	defer cancel()
 	err := db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		// The time is read after the wait for the lock, because a lease may expire during the wait.
-		g := db.newGroupWriter(ctx, tx, c, c.now)
-		if err := g.write(group); err != nil {
+		in, err := db.readSnapshot(ctx, tx, group, c.now)
+		if err != nil {
+			return err
+		}
+		if note := in.findLostAttempt(group); note != "" && c.restoredAt == 0 {
+			if err := c.haltRestored(ctx, tx, note, c.changedAt); err != nil {
+				return err
+			}
+		}
+		d := db.newDecision(in, c, c.now)
+		d.apply(group)
+		if err := db.writeChanges(ctx, tx, d); err != nil {
 			return err
 		}
 		// This precedes the commit, because the next change may find the ledger restored and writes

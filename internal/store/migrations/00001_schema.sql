@@ -83,7 +83,10 @@ CREATE TABLE rows (
     wanted             TEXT NOT NULL DEFAULT '',
     owner              TEXT NOT NULL DEFAULT '',
     due                BIGINT NOT NULL DEFAULT 0,
+    -- What a ready row waits for: funds, approval, key, or '' if it may be sent. A row that
+    -- waits for key waits until another row has bought or released awaited_key.
     blocked_on         TEXT NOT NULL DEFAULT '',
+    awaited_key        TEXT NOT NULL DEFAULT '',
     updated_at         BIGINT NOT NULL,
     -- The company and the client as the row names them, to be listed and searched. The key is
     -- the company's ID, or a hash of its folded name.
@@ -93,7 +96,8 @@ CREATE TABLE rows (
     client             TEXT NOT NULL DEFAULT '',
     client_folded      TEXT NOT NULL DEFAULT '',
     -- When the row was last checked after the ledger went back in time.
-    checked_at         BIGINT NOT NULL DEFAULT 0
+    checked_at         BIGINT NOT NULL DEFAULT 0,
+    CHECK ((blocked_on = 'key') = (awaited_key <> ''))
 );
 CREATE INDEX rows_of_company ON rows (company_key, id);
 CREATE INDEX rows_by_company ON rows (company_words, company_key);
@@ -105,6 +109,7 @@ CREATE INDEX rows_unconfirmed ON rows (id) WHERE uncertain <> 0;
 CREATE INDEX rows_held_up ON rows (batch) WHERE blocked_on <> '';
 CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND blocked_on = '';
 CREATE INDEX rows_waiting ON rows (blocked_on, priority, id) WHERE blocked_on <> '';
+CREATE INDEX rows_awaiting ON rows (awaited_key) WHERE awaited_key <> '';
 CREATE INDEX rows_of_batch ON rows (batch, number, id);
 -- Rows in flight are in neither index, so placing writes none of them.
 CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
