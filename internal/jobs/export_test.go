@@ -17,8 +17,5 @@ func (w *Worker) Handle(ctx context.Context, rows ...int64) error {
 	return w.handle(ctx, asynq.NewTask(taskType, payload))
 }
 
-// Stopping is closed as soon as Stop has told the worker to begin nothing more.
-func (w *Worker) Stopping() <-chan struct{} { return w.ctx.Done() }
-
 // MaxAttempts is how often an order is sent before a person has to look.
 const MaxAttempts = maxAttempts

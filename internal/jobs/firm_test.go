@@ -391,16 +391,11 @@ func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.RunRe
 // add records a batch and opens it.
 func (f *firm) add(id string, requests ...*filing.Request) {
 	f.Helper()
-	created, err := f.CreateBatch(f.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product})
-	if err != nil || !created {
-		f.Fatal(created, err)
-	}
 	rows := make([]ledger.Row, len(requests))
 	for i, r := range requests {
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: r}
 	}
-	f.must(f.AddRows(f.Context(), id, rows))
-	f.must(f.OpenBatch(f.Context(), id))
+	ledgertest.Submit(f, f.Ledger, ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product}, rows...)
 }
 
 func (f *firm) rows(batch string) []ledger.Row {

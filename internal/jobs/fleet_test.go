@@ -84,33 +84,6 @@ func TestRedeliveredAfterShutdown(t *testing.T) {
 	})
 }
 
-// Ctrl-C waits for the answers that are out, records them and sends nothing more.
-func TestStop_RecordsInFlightAnswers(t *testing.T) {
-	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newFirm(t, on, sandbox.Config{AutoSeed: true})
-		f.add("a", requests(60, report, agentChange)...)
-		hold, reached, answer := held()
-		w := f.start(hold)
-		for range flying {
-			<-reached
-		}
-		interrupted, cancel := context.WithCancel(t.Context())
-		cancel()
-		if end, err := w.Await(interrupted, "a", patient); err != nil || end.Reason != jobs.Interrupted {
-			t.Errorf("%+v, %v", end, err)
-		}
-		stopped := make(chan struct{})
-		go func() { w.Stop(); close(stopped) }()
-		<-w.Stopping()
-		close(answer)
-		<-stopped
-		f.want("a", ledger.Counts{filing.Placed: flying, filing.Ready: 60 - flying})
-		f.agree("a")
-		f.placeRest("a")
-		f.agree("a")
-	})
-}
-
 // A worker that stops waits for the orders in its hands, whether the queue still
 // knows of them or not.
 func TestStop_WaitsWithoutRedis(t *testing.T) {

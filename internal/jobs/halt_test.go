@@ -74,23 +74,6 @@ func TestRun_RecordedBalance(t *testing.T) {
 	f.agree("a")
 }
 
-// A batch that waits for funds resumes after the deposit.
-func TestRun_WaitsForFunds(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
-	f.add("a", requests(20, report)...)
-	ended := make(chan jobs.RunResult)
-	w := f.start()
-	go func() { ended <- f.await(w, "a", jobs.WaitLimits{Silence: time.Minute, Funds: true}) }()
-	f.halt(filing.HaltFunds)
-	f.service.Deposit(15 * each)
-	f.must(f.Entries().RecordDeposit(t.Context(), 100*each, "top-up"))
-	if end := <-ended; end.Reason != jobs.Finished {
-		t.Fatalf("%+v", end)
-	}
-	f.want("a", ledger.Counts{filing.Placed: 20})
-	f.agree("a")
-}
-
 // A key that is refused stops everything at once and burns nothing; with a key
 // that is accepted the same batch goes on.
 func TestRun_RefusedKey(t *testing.T) {

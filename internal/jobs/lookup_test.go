@@ -157,9 +157,7 @@ func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
 	w := f.start()
 	f.add("silent", report(9))
 	f.await(w, "silent", patient)
-	if r := f.rows("silent")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "Entity Type") {
-		t.Errorf("%s: %s", r.Result, r.Message)
-	}
+	f.wantRow("silent", filing.Rejected, "Entity Type")
 	_, err := f.client().UpdateCompany(t.Context(), "comp_9",
 		filing.Company{EntityType: filing.Corp, FormationState: "DE"})
 	f.must(err)

@@ -166,24 +166,14 @@ func TestConflictAfterAnUncertainAnswer(t *testing.T) {
 	}
 }
 
-// answering returns a firm whose service gives one answer to every order, and one record of
-// every company.
-func answering(t *testing.T, items, company string) *firm {
+// answering returns a firm whose service gives one answer to every order.
+func answering(t *testing.T, items string) *firm {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	mux := http.NewServeMux()
 	mux.Handle("/", f.service.Handler())
-	for pattern, body := range map[string]string{
-		"POST /v1/orders":        `{"companyId":"comp_1","items":[` + items + `]}`,
-		"GET /v1/companies/{id}": company,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			if r.Method == http.MethodPost {
-				w.WriteHeader(http.StatusCreated)
-			}
-			fmt.Fprint(w, body)
-		})
-	}
+	mux.HandleFunc("POST /v1/orders", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"companyId":"comp_1","items":[%s]}`, items)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	f.url = server.URL + "/v1"
@@ -208,10 +198,8 @@ func TestItemsMatchByProduct(t *testing.T) {
 		"a type that is not listed": {`{"orderType":"yearly_thing","orderId":"order_1"}`, filing.Placed, "placed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := answering(t, c.items, `{"id":"comp_1","entityType":"LLC","formationState":"DE"}`)
-			r := report(1)
-			r.Company.Ref = "comp_1"
-			f.add("a", r)
+			f := answering(t, c.items)
+			f.add("a", report(1))
 			f.finish("a")
 			row := f.rows("a")[0]
 			if row.Result != c.want || !strings.Contains(row.Message, c.says) {
@@ -225,17 +213,5 @@ func TestItemsMatchByProduct(t *testing.T) {
 				ids[i.OrderID] = true
 			}
 		})
-	}
-}
-
-// The record of another company is not that of the row.
-func TestLookupAnswersForAnotherCompany(t *testing.T) {
-	f := answering(t, "", `{"id":"comp_2","legalName":"Acme LLC","entityType":"LLC","formationState":"DE"}`)
-	r := report(1)
-	r.Company.Ref = "comp_1"
-	f.add("a", r)
-	f.finish("a")
-	if row := f.rows("a")[0]; row.Result != filing.Rejected || !strings.Contains(row.Message, "comp_2") {
-		t.Errorf("%s: %s", row.Result, row.Message)
 	}
 }

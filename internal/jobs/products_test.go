@@ -27,7 +27,6 @@ func TestWhatEachProductCosts(t *testing.T) {
 	known := func(changes ...func(*filing.Order)) order {
 		return func(i int) *filing.Request { return existing(i, filing.ForeignQualification, changes...) }
 	}
-	supply := func(o *filing.Order) { o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied(o.FilingState) }
 	expedite := func(o *filing.Order) { o.Formation.Expedited = true }
 	type priced struct {
 		name  string

@@ -45,6 +45,13 @@ func onFirst(place func(send func(filing.Order) filing.Answer, o filing.Order) f
 	}
 }
 
+// formationAlone makes the formation of an order, and neither its EIN nor its agent.
+func formationAlone(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+	supply(&o)
+	o.EIN = nil
+	return send(o)
+}
+
 // A refusal over the EIN says nothing of the report: each is a request of its own, the agent
 // goes with the report, and the row is done when all of them are.
 func TestItemsOfACompanyGoOneByOne(t *testing.T) {
@@ -123,10 +130,7 @@ func TestTheRestIsBoughtElsewhere(t *testing.T) {
 func TestRestOfAFormation(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	f.add("a", of(formation(1), orderEIN))
-	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
-		o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = nil, nil, supplied("WY")
-		return send(o)
-	}))
+	f.run("a", onFirst(formationAlone))
 	r := f.wantRow("a", filing.Uncertain, "the EIN and registered agent is not confirmed", filing.Formation)
 	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.LastAttempt, "neither is on the dashboard"))
 	f.finish("a")
@@ -162,8 +166,7 @@ func TestRestOfAnUnnamedFormation(t *testing.T) {
 	f.add("a", of(formation(1), orderEIN))
 	var company string
 	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
-		o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = nil, nil, supplied("WY")
-		a := send(o)
+		a := formationAlone(send, o)
 		company, a.CompanyID = a.CompanyID, ""
 		return a
 	}))
@@ -191,7 +194,6 @@ func TestRestOfAnUnnamedFormation(t *testing.T) {
 // is ordered for the company that was formed: it exists only if all of it was bought.
 func TestRestOfAFormationThatWasBought(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
-	supply := func(o *filing.Order) { o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied("WY") }
 	f.place("a", of(formation(1), supply))
 	f.add("b", of(formation(1), supply, orderEIN))
 	f.finish("b")

@@ -182,6 +182,9 @@ func existing(i int, product filing.Product, changes ...func(*filing.Order)) *fi
 func orderAgent(o *filing.Order)  { o.RegisteredAgent = &filing.RegisteredAgentItem{} }
 func orderEIN(o *filing.Order)    { o.EIN = einItem() }
 func orderReport(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} }
+func supply(o *filing.Order) {
+	o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied(o.FilingState)
+}
 func qualify(o *filing.Order) {
 	o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
 }

@@ -211,11 +211,8 @@ func TestQualifiedAtHome(t *testing.T) {
 	})
 	f.add("b", at)
 	f.run("b")
-	f.want("b", ledger.Counts{filing.Invalid: 1})
-	if got := f.rows("b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) ||
-		f.posts("/orders") != 0 {
-		t.Error(got)
-	}
+	f.wantRow("b", filing.Invalid, `"Lakeshore Holdings LLC" was formed in NY`)
+	f.wantPosts("/orders", 0)
 }
 
 // reportOf is a later annual report of a company that a formation makes, by its name.
@@ -273,27 +270,21 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	later := reportOf(formed, "Tern & Tide 0 LLC")
 	f.add("reports", later)
 	f.run("reports")
-	if r := f.rows("reports")[0]; r.Result != filing.Ready ||
-		!strings.Contains(r.Message, "forming this company") || f.posts("/companies") != 0 {
-		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
-	}
+	f.wantRow("reports", filing.Ready, "forming this company")
 	row, order := f.rows("formation")[0], f.service.Books().Orders[0]
 	f.must(f.Resolutions().MarkPlaced(f.Context(), row.ID, row.LastAttempt, []string{order.Items[0].ID}, "seen"))
 	f.run("reports")
-	if r := f.rows("reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
-		f.posts("/companies") != 0 {
-		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
-	}
+	f.wantRow("reports", filing.Rejected, "--company")
 	f.must(f.Resolutions().NameCompany(f.Context(), row.ID, order.CompanyID,
 		ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
 	if _, err := f.RetryBatch(f.Context(), "reports"); err != nil {
 		t.Fatal(err)
 	}
 	f.run("reports")
-	if r := f.rows("reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID ||
-		f.posts("/companies") != 0 {
-		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
+	if r := f.wantRow("reports", filing.Placed, "", filing.AnnualReport); r.Company != order.CompanyID {
+		t.Errorf("it is for %s", r.Company)
 	}
+	f.wantPosts("/companies", 0)
 }
 
 // A company that was looked up is known by its name, its user and its state.
@@ -449,24 +440,21 @@ func TestOnlyConfirmedNamesMeanACompany(t *testing.T) {
 	f.add("a", called(report(1), "comp_1", "Harbor"), confirmed)
 	f.compare("a", false)
 	f.placeRest("a")
-	without := func(batch, name string, state filing.State) ledger.Row {
+	without := func(batch, name string, state filing.State) {
 		r := of(described(1), orderAgent)
 		r.User, r.Product = filing.UserRef{ID: "user_1"}, filing.RegisteredAgent
 		r.Company.Sheet.LegalName, r.Order.FilingState = name, state
 		f.add(batch, r)
 		f.compare(batch, false)
 		f.run(batch)
-		return f.rows(batch)[0]
 	}
-	if r := without("similar", "Harbor", "NV"); r.Company == "comp_1" || f.posts("/companies") != 1 {
-		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
-	}
-	if r := without("confirmed", "SMITH AND DAUGHTERS LLC", "NY"); r.Result != filing.Placed || r.Company != "comp_2" {
-		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
+	without("similar", "Harbor", "NV")
+	f.wantPosts("/companies", 1)
+	without("confirmed", "SMITH AND DAUGHTERS LLC", "NY")
+	if r := f.wantRow("confirmed", filing.Placed, "", filing.RegisteredAgent); r.Company != "comp_2" {
+		t.Errorf("it is for %s", r.Company)
 	}
 	f.onRecord("comp_2", "", "Zebra Trading LLC", "LLC", "DE")
-	if r := without("renamed", "Smith & Daughters LLC", "WY"); r.Result != filing.Invalid ||
-		!strings.Contains(r.Message, `comp_2 is "Zebra Trading LLC"`) {
-		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
-	}
+	without("renamed", "Smith & Daughters LLC", "WY")
+	f.wantRow("renamed", filing.Invalid, `comp_2 is "Zebra Trading LLC"`)
 }

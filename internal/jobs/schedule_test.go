@@ -593,17 +593,3 @@ func TestRunWaitsForTheFilingService(t *testing.T) {
 		t.Errorf("%+v", fired)
 	}
 }
-
-// What a company list says of its companies is not left behind in a folder.
-func TestRunLeavesNoFile(t *testing.T) {
-	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	f.plant("de", companies(0, 3, "DE"), yearly, false)
-	f.runDue("2027-01-15 06:00 UTC")
-	left, err := filepath.Glob(filepath.Join(dir, "bulkfiling-roster-*"))
-	f.must(err)
-	if f.last("de", 1); len(left) != 0 {
-		t.Error(left, os.TempDir())
-	}
-}
