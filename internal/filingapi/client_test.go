@@ -70,7 +70,7 @@ func calls(ctx context.Context, c *filingapi.Client) map[string]error {
 	_, errs["company"] = c.Company(ctx, "comp_1")
 	_, errs["update"] = c.UpdateCompany(ctx, "comp_1", filing.Company{EntityType: filing.LLC})
 	_, errs["user"] = c.User(ctx, "ann@example.com")
-	_, errs["create"] = c.CreateUser(ctx, filing.User{Email: "ann@example.com"})
+	_, errs["create"] = c.CreateUser(ctx, filing.User{FullName: "Ann Lee", Email: "ann@example.com"})
 	_, errs["prices"] = c.Prices(ctx)
 	_, errs["organization"] = c.Organization(ctx)
 	_, errs["magic link"] = c.MagicLink(ctx, "user_1", "comp_1")
