@@ -61,8 +61,8 @@ func TestFleet(t *testing.T) {
 		t.Skip("skipping a test of many processes in short mode")
 	}
 	p := newProof(t)
-	fillBatch(t, p.ledger, "season", p.rows, mixed)
-	fillBatch(t, p.ledger, "again", p.rows/20, mixed) // the same purchases, from another spreadsheet
+	p.fillBatch(p.ledger, "season", p.rows, mixed)
+	p.fillBatch(p.ledger, "again", p.rows/20, mixed) // the same purchases, from another spreadsheet
 	for _, m := range p.workers {
 		p.run(m)
 	}
@@ -160,14 +160,7 @@ func hostOf(address string) string {
 	return host
 }
 
-func (p *proof) must(err error) {
-	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
-}
-
-func (p *proof) eventually(what string, attempt func() error) {
+func (p *proof) eventually(what string, try func() error) {
 	p.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := attempt()

@@ -27,6 +27,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/nettest"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -61,13 +62,18 @@ func newFleet(t *testing.T, latency time.Duration) *fleet {
 	})}
 }
 
+func (f *fleet) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
 // open lets the service answer, until it is shut or the test ends.
 func (f *fleet) open() (shut func()) {
 	f.Helper()
 	l, err := net.Listen("tcp", strings.TrimPrefix(f.base, "http://"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- f.service.Serve(ctx, l) }()
@@ -84,17 +90,12 @@ func (f *fleet) fill(rows int) {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	fillBatch(f.T, l, "batch1", rows, request)
+	f.fillBatch(l, "batch1", rows, request)
 }
 
 // fillBatch submits a batch of rows.
-func fillBatch(t *testing.T, l *ledger.Ledger, batch string, n int, request func(i int) *filing.Request) {
-	t.Helper()
-	created, err := l.CreateBatch(t.Context(),
-		ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
-	if err != nil || !created {
-		t.Fatal(created, err)
-	}
+func (f *fleet) fillBatch(l *ledger.Ledger, batch string, n int, request func(i int) *filing.Request) {
+	f.Helper()
 	rows := make([]ledger.Row, n)
 	for i := range rows {
 		rows[i] = ledger.Row{
@@ -104,9 +105,7 @@ func fillBatch(t *testing.T, l *ledger.Ledger, batch string, n int, request func
 			Request: request(i),
 		}
 	}
-	if err := errors.Join(l.AddRows(t.Context(), batch, rows), l.OpenBatch(t.Context(), batch)); err != nil {
-		t.Fatal(err)
-	}
+	ledgertest.Submit(f, l, ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport}, rows...)
 }
 
 // request orders an annual report of company i.
@@ -129,19 +128,15 @@ func (f *fleet) ledger() *ledger.Ledger {
 			_, err = env.UseUnassigned(f.Context())
 		}
 	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	l, err := env.OpenLedger(f.Context())
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	return l
 }
 
 // process is a worker that runs.
 type process struct {
-	*testing.T
+	*fleet
 	cmd    *exec.Cmd
 	listen string
 	ended  chan struct{} // closed when it has ended
@@ -153,7 +148,7 @@ type process struct {
 // start runs a worker with more variables, and ends it with the test.
 func (f *fleet) start(vars []string, args ...string) *process {
 	f.Helper()
-	p := &process{T: f.T, listen: nettest.Free(), ended: make(chan struct{})}
+	p := &process{fleet: f, listen: nettest.Free(), ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
 	p.cmd.Env = append([]string{
 		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1",
@@ -161,12 +156,8 @@ func (f *fleet) start(vars []string, args ...string) *process {
 		"FILING_DATA_DIR=" + f.dir, "WORKER_CONCURRENCY=4", "FILING_TIMEOUT=15s",
 	}, vars...)
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
+	f.must(p.cmd.Start())
 	go func() {
 		for s := bufio.NewScanner(stderr); s.Scan(); {
 			p.mu.Lock()
@@ -231,9 +222,7 @@ func (p *process) ready(status int, words string) {
 
 func (p *process) signal(s syscall.Signal) {
 	p.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.Fatal(err)
-	}
+	p.must(p.cmd.Process.Signal(s))
 }
 
 // exits waits for the end of the process.
@@ -334,17 +323,13 @@ func TestWaitsForRedis(t *testing.T) {
 	p.ready(503, `"phase":"waits for the queue"`)
 	redis := miniredis.NewMiniRedis()
 	redis.RequireAuth("NobodyMaySee")
-	if err := redis.StartAddr(address); err != nil {
-		t.Fatal(err)
-	}
+	f.must(redis.StartAddr(address))
 	defer func() { redis.Close() }()
 	p.ready(200, `"queue":"ok"`)
 	p.metric("bulkfiling_queue_up 1")
 	redis.Close()
 	p.ready(503, `"queue":"failed"`)
-	if err := redis.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(redis.Restart())
 	p.ready(200, `"queue":"ok"`)
 	p.signal(os.Interrupt.(syscall.Signal))
 	p.exits(exitDone)
@@ -360,12 +345,10 @@ func TestWaitsForTheDatabase(t *testing.T) {
 
 func TestConfigurationEndsIt(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
 	f := newFleet(t, 0)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	f.must(err)
+	defer taken.Close()
 	for name, c := range map[string]struct {
 		vars []string
 		args []string
@@ -423,11 +406,8 @@ func (f *fleet) settled() int {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	figures, err := l.Figures(f.Context(), "batch1")
-	if err != nil {
-		f.Fatal(err)
-	}
-	counts := figures.Counts
+	counts, err := l.Counts(f.Context(), "batch1")
+	f.must(err)
 	books := f.service.Books()
 	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) ||
 		counts[filing.Placing]+counts[filing.Uncertain] > 0 {
@@ -447,14 +427,11 @@ func TestWorkerStopsForANewerSchema(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	db, err := sql.Open("sqlite", "file:"+files[0]+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	defer db.Close()
 	change := func(by string) {
-		if _, err := db.ExecContext(t.Context(), `UPDATE control SET schema_version = schema_version `+by); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), `UPDATE control SET schema_version = schema_version `+by)
+		f.must(err)
 	}
 	change("+ 1")
 	p.exits(exitFailed)

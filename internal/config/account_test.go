@@ -24,12 +24,14 @@ type office struct {
 	home   string
 	answer string // of GET /organization; "" for 404
 	status int    // of every answer; 0 for 200
+	asked  int
 	base   string
 }
 
 func newOffice(t *testing.T) *office {
 	o := &office{T: t, home: t.TempDir(), answer: harbor}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.asked++
 		switch {
 		case o.status != 0:
 			w.WriteHeader(o.status)
@@ -215,13 +217,7 @@ func TestAPersonDecidesWhereTheServiceSaysSomethingNewForAKey(t *testing.T) {
 // that is recognized.
 func TestAnUnassignedLedgerIsTakenByTheFirstOrganization(t *testing.T) {
 	o := newOffice(t)
-	e := o.environment("")
-	if _, err := e.UseUnassigned(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := e.OpenLedger(t.Context())
-	must(t, err)
-	must(t, l.Close())
+	o.open()
 	o.wants("sk_test_1", "", "default", false)
 	o.answer = tern
 	o.wants("sk_test_tern", "", "tern-tide-test", true)

@@ -16,6 +16,16 @@ func read(t *testing.T, vars map[string]string) (config.Environment, error) {
 	return config.Read(func(name string) string { return vars[name] })
 }
 
+// wantHidden checks that no value shows a secret.
+func wantHidden(t *testing.T, values ...any) {
+	t.Helper()
+	for _, v := range values {
+		if shown := fmt.Sprintf("%v %+v %#v", v, v, v); strings.Contains(shown, "do_not_show") {
+			t.Errorf("a secret is shown: %s", shown)
+		}
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	e, err := read(t, nil)
 	if err != nil || e.DataDir != "" || e.Concurrency != 32 || e.Timeout.String() != "30s" || e.Live || e.Rate != 0 {
@@ -50,12 +60,7 @@ func TestKeyIsReadAndNeverShown(t *testing.T) {
 		}
 		client, err := e.Client()
 		must(t, err)
-		for _, shown := range []string{fmt.Sprintf("%v %+v %#v", e, e, e),
-			fmt.Sprintf("%v %+v %#v", client, client, client)} {
-			if strings.Contains(shown, "do_not_show") {
-				t.Errorf("a secret is shown: %s", shown)
-			}
-		}
+		wantHidden(t, e, client)
 	}
 }
 
@@ -75,9 +80,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		e.RedisURL != "rediss://:do_not_show@redis:6379/0" {
 		t.Errorf("%q, %q, %v", e.DatabaseURL, e.RedisURL, err)
 	}
-	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
-		t.Errorf("a secret is shown: %s", shown)
-	}
+	wantHidden(t, e)
 	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "DATABASE_URL",
 		"REDIS_URL"} {
 		for what, path := range map[string]string{"missing": filepath.Join(dir, "none"),
@@ -116,9 +119,7 @@ func TestWebhookSecrets(t *testing.T) {
 	if got, err := e.WebhookSecrets(); err != nil || len(got) != 2 {
 		t.Errorf("of a file that was replaced: %q, %v", got, err)
 	}
-	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
-		t.Errorf("a secret is shown: %s", shown)
-	}
+	wantHidden(t, e)
 }
 
 func TestMode(t *testing.T) {
@@ -143,10 +144,7 @@ func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
 		}
 		n, err := e.Notifier(nil, nil)
 		must(t, err)
-		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %v", e, e, e, targets, targets, targets,
-			n); strings.Contains(shown, "do_not_show") {
-			t.Errorf("a secret is shown: %s", shown)
-		}
+		wantHidden(t, e, targets, n)
 	}
 	for name, value := range map[string]string{"FILING_NOTIFY": "gopher://do_not_show",
 		"FILING_NOTIFY_ON": "everything"} {

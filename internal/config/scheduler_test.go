@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -14,34 +13,19 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
-// priced is an environment whose service answers the question for its prices
-// with a status, and counts how often it was asked.
-func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, client *filingapi.Client, asked *int) {
-	t.Helper()
-	asked = new(int)
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		*asked++
-		w.WriteHeader(*status)
-		w.Write([]byte(
-			`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],` +
-				`"message":"no such key"}`))
-	}))
-	t.Cleanup(service.Close)
-	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1",
-		"FILING_DATA_DIR": t.TempDir()})
-	must(t, err)
-	if _, err = e.UseUnassigned(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if l, err = e.OpenLedger(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	if client, err = e.Client(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return e, l, client, asked
+// open opens a ledger that belongs to nobody yet, and the client of a test key.
+func (o *office) open() (e config.Environment, l *ledger.Ledger, client *filingapi.Client) {
+	o.Helper()
+	e = o.environment("sk_test_1")
+	_, err := e.UseUnassigned(o.Context())
+	must(o, err)
+	l, err = e.OpenLedger(o.Context())
+	must(o, err)
+	o.Cleanup(func() { l.Close() })
+	client, err = e.Client()
+	must(o, err)
+	o.Cleanup(client.Close)
+	return e, l, client
 }
 
 func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
@@ -54,8 +38,9 @@ func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 // A run of a schedule and its preview halt the fleet for a rejected key, and end
 // the halt once the key is accepted.
 func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
-	status := http.StatusUnauthorized
-	e, l, client, _ := priced(t, &status)
+	o := newOffice(t)
+	o.status = http.StatusUnauthorized
+	e, l, client := o.open()
 	done, err := schedule.Add(t.Context(), l, schedule.NewSchedule{
 		Name:    "florida",
 		File:    "roster.csv",
@@ -76,7 +61,7 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
-	status = http.StatusOK
+	o.status = 0
 	if run, err := scheduler.RunNow(t.Context(), done.Schedule, turn); err != nil || run.Batch == "" ||
 		halted(t, l) != filing.NoHalt {
 		t.Errorf("%+v, %v, halted %q", run, err, halted(t, l))
@@ -85,11 +70,12 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 
 // What is said to the key of another environment is nothing to this ledger.
 func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
-	status := http.StatusUnauthorized
-	e, l, client, asked := priced(t, &status)
+	o := newOffice(t)
+	o.status = http.StatusUnauthorized
+	e, l, client := o.open()
 	must(t, l.Organizations().Bind(t.Context(), "live"))
-	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
+	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || o.asked != 0 ||
 		halted(t, l) != filing.NoHalt {
-		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))
+		t.Errorf("%v, asked %d times, halted %q", err, o.asked, halted(t, l))
 	}
 }

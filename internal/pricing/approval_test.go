@@ -74,9 +74,7 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 				}
 				hash, _, err := pricing.ApprovalHash(ctx, l, "a")
 				err = errors.Join(err, l.Approvals().Request(ctx, "a", hash), l.OpenBatch(ctx, "a"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var rows []ledger.Row
 				for r, err := range l.Rows(ctx, "a") {
 					if rows = append(rows, r); err != nil {
@@ -85,18 +83,12 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 				}
 				stored := func(context.Context) (pricing.Quoter, error) { return nil, nil }
 				seen, err := pricing.Propose(ctx, l, stored, "a")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if change == nil {
-					if err := seen.Approve(ctx, l, "cat"); err != nil {
-						t.Fatal(err)
-					}
+					must(t, seen.Approve(ctx, l, "cat"))
 					return
 				}
-				if err := change(ctx, l, rows); err != nil {
-					t.Fatal(err)
-				}
+				must(t, change(ctx, l, rows))
 				if err := seen.Approve(ctx, l, "cat"); !errors.Is(err, ledger.ErrChanged) {
 					t.Errorf("the approver saw %d order, and approved others: %v",
 						seen.Figures.Counts[filing.Ready], err)
@@ -113,5 +105,12 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

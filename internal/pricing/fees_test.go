@@ -1,6 +1,7 @@
 package pricing_test
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,9 +17,7 @@ import (
 func load(t *testing.T, text string) (*pricing.Fees, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fees.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return pricing.LoadFees(path)
 }
 
@@ -32,32 +31,32 @@ func loadWorkbook(t *testing.T) (*pricing.Fees, error) {
 		f.SetSheetRow("Sheet1", "A1", &[]any{"Product", "State", "Entity Type", "Amount"}),
 		f.SetSheetRow("Sheet1", "A2", &[]any{"annual-report", "TX", "LLC", 138.75}),
 		f.SetCellStyle("Sheet1", "D2", "D2", style), f.SaveAs(path), f.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pricing.LoadFees(path)
 }
 
-// reportCost is the state's part of an annual report, in words.
-func reportCost(fees *pricing.Fees, state filing.State, company pricing.Facts) string {
+// reportLine quotes an annual report.
+func reportLine(fees *pricing.Fees, state filing.State, year string, company pricing.Facts) pricing.Line {
 	book, _ := pricing.NewPriceBook(nil, "")
-	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-	return pricing.NewRates(book, fees).Quote(o, company).Lines[0].StateFee.String()
+	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: year}}
+	return pricing.NewRates(book, fees).Quote(o, company).Lines[0]
 }
 
-// The most specific line of the file wins. What is not in the file is an estimate.
+// The most specific line of the file wins. What is not in the file is an estimate. A fee may
+// depend on the year of the report: "TX 2025".
 func TestLoadFees_Lookup(t *testing.T) {
 	const header = "product,state,entityType,amount\n"
 	specific, err := load(t, header+"annual-report,,,1\nannual-report,,CORP,2\nannual-report,TX,,3\n"+
 		"annual-report,TX,CORP,4\nannual-report,NV,LLC,5\n")
+	yearly, errYearly := load(t, header+"annual-report,TX,LLC,\"1 until 2025; 2\"\n")
 	one, errOne := load(t, header+"annual-report,DE,LLC,300\n")
 	workbook, errWorkbook := loadWorkbook(t)
-	if err = errors.Join(err, errOne, errWorkbook); err != nil {
+	if err = errors.Join(err, errYearly, errOne, errWorkbook); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
 		fees    *pricing.Fees
-		state   filing.State
+		state   string
 		company pricing.Facts
 		want    string
 	}{
@@ -85,8 +84,14 @@ func TestLoadFees_Lookup(t *testing.T) {
 		{one, "MN", pricing.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
 		{one, "AL", pricing.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
 		{one, "PR", pricing.Facts{EntityType: "LLC"}, "at least $0.00"},
+		{yearly, "TX 2025", pricing.Facts{EntityType: "LLC"}, "$1.00"},
+		{yearly, "TX 2026", pricing.Facts{EntityType: "LLC"}, "$2.00"},
+		{pricing.BuiltinFees(), "DE 2025", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $300.00"},
+		{pricing.BuiltinFees(), "DE 2027", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $400.00"},
 	} {
-		if got := reportCost(tc.fees, tc.state, tc.company); got != tc.want {
+		state, year, _ := strings.Cut(tc.state, " ")
+		line := reportLine(tc.fees, filing.State(state), cmp.Or(year, "2026"), tc.company)
+		if got := line.StateFee.String(); got != tc.want {
 			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
 		}
 	}
@@ -105,7 +110,8 @@ func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := reportCost(fees, "TX", pricing.Facts{EntityType: "LLC", FormationState: "DE"}); got != "$138.75" {
+		line := reportLine(fees, "TX", "2026", pricing.Facts{EntityType: "LLC", FormationState: "DE"})
+		if got := line.StateFee.String(); got != "$138.75" {
 			t.Errorf("%s: got %s", name, got)
 		}
 	}
@@ -165,37 +171,8 @@ func TestTheBuiltInTableIsWhole(t *testing.T) {
 	}
 }
 
-// The fee of Delaware's LLCs depends on the year of the report.
-func TestAFeeOfAFilingYear(t *testing.T) {
-	book, _ := pricing.NewPriceBook(nil, "")
-	own, err := load(t, "product,state,entityType,amount\nannual-report,TX,LLC,\"1 until 2025; 2\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		fees  *pricing.Fees
-		state filing.State
-		year  string
-		want  string
-	}{
-		{pricing.BuiltinFees(), "DE", "2025", "about $300.00"},
-		{pricing.BuiltinFees(), "DE", "2026", "about $400.00"},
-		{pricing.BuiltinFees(), "DE", "2027", "about $400.00"},
-		{own, "TX", "2025", "$1.00"},
-		{own, "TX", "2026", "$2.00"},
-	} {
-		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
-		line := pricing.NewRates(book, tc.fees).Quote(o,
-			pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}).Lines[0]
-		if got := line.StateFee.String(); got != tc.want {
-			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
-		}
-	}
-}
-
 // A quote says of each fee whose it is and what it rests on.
 func TestAFeeSaysWhatItIs(t *testing.T) {
-	book, _ := pricing.NewPriceBook(nil, "")
 	for _, tc := range []struct {
 		state   filing.State
 		company pricing.Facts
@@ -210,8 +187,7 @@ func TestAFeeSaysWhatItIs(t *testing.T) {
 		{"PA", pricing.Facts{}, pricing.StateFee{State: "PA"}},
 		{"PR", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "PR", EntityType: filing.LLC}},
 	} {
-		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		got := *pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, tc.company).Lines[0].Of
+		got := *reportLine(pricing.BuiltinFees(), tc.state, "2026", tc.company).Of
 		if (got.Read == "") != (tc.state == "PR") {
 			t.Errorf("%s: read at %q", tc.state, got.Read)
 		}

@@ -19,17 +19,13 @@ func quoteRows(t *testing.T, companies ...Facts) BatchQuote {
 	t.Helper()
 	prices, err := NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"},
 		{Type: "registered_agent", WholesaleAmount: "50"}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	quoter := NewRates(prices, BuiltinFees())
 	var q BatchQuote
 	for _, c := range companies {
 		state := c.FormationState
 		o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		if err := q.Add(quoter.Quote(o, c)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Add(quoter.Quote(o, c)))
 	}
 	return q
 }
@@ -113,12 +109,20 @@ func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	ledgertest.Submit(t, l, b, row(2, filing.Ready), row(3, filing.Ready), row(4, filing.Invalid), row(5, filing.Ready))
 	prices, _ := NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
 	made, err := QuoteBatch(ctx, l, NewRates(prices, BuiltinFees()), b.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kept, found, err := LoadBatchQuote(ctx, l, b.ID)
 	if err != nil || !found || kept.TotalText() != made.TotalText() ||
 		fmt.Sprint(kept.Summary()) != fmt.Sprint(made.Summary()) || kept.Rows != 3 {
 		t.Errorf("kept %+v, made %+v, %v", kept, made, err)
+	}
+}
+
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

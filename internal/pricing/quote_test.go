@@ -29,13 +29,9 @@ func quoter(t *testing.T, fees string) *pricing.Rates {
 	t.Helper()
 	book, err := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
 		"annual_report", "foreign_qualification"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	table, err := load(t, fees)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pricing.NewRates(book, table)
 }
 

@@ -35,9 +35,7 @@ func TestTheSummaryFoots(t *testing.T) {
 				quote.Lines = append(quote.Lines, line)
 				quote.Total = sum(quote.Total, line.Cost())
 			}
-			if err := q.Add(quote); err != nil {
-				t.Fatal(err)
-			}
+			must(t, q.Add(quote))
 		}
 		s := q.Summary()
 		var filings int
@@ -77,9 +75,7 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 		for _, line := range quote.Lines {
 			quote.Total = sum(quote.Total, line.Cost())
 		}
-		if err := q.Add(quote); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Add(quote))
 	}
 	s := q.Summary()
 	var lines []string
@@ -127,9 +123,7 @@ func TestLinesAtTwoFees(t *testing.T) {
 			StateFee:  money.Cost{Amount: fee, Certainty: money.Estimated},
 			Of:        &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"},
 		}
-		if err := q.Add(Quote{Lines: []Line{line}, Total: line.Cost()}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Add(Quote{Lines: []Line{line}, Total: line.Cost()}))
 	}
 	lines := q.Summary().Lines
 	if len(lines) != 2 || lines[0].Name != "DE LLC at $300.00" || lines[1].Name != "DE LLC at $400.00" {

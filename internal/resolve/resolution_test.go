@@ -163,9 +163,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 	}))
 	t.Cleanup(api.Close)
 	client, err := filingapi.New(filingapi.Config{BaseURL: api.URL + "/v1", Key: "sk_test_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAsked := func(t *testing.T, company string) {
 		t.Helper()
 		if n := asked.Swap(0); n != 1 {
@@ -247,12 +245,6 @@ func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *Uncertain
 		Company:          filing.Company{LegalName: "Blue Heron LLC", EntityType: "LLC", FormationState: "DE"},
 		AlternativeNames: []string{"Red Heron LLC"},
 	}}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	row := ledgertest.Submit(t, l,
 		ledger.Batch{ID: batch, Product: filing.Formation, Columns: []string{"Legal Name"}}, ledger.Row{
 			Number:  2,
@@ -261,13 +253,20 @@ func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *Uncertain
 			Request: &filing.Request{Product: filing.Formation, Order: order},
 		})[0]
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
-	must(err)
+	must(t, err)
 	lost := filing.Answer{Kind: filing.NoAnswer}
-	must(l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Attempt: begun.Attempt, Answer: lost}))
+	must(t, l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
 	orders, err := ListUncertain(ctx, l, batch)
-	must(err)
+	must(t, err)
 	if len(orders) != 1 {
 		t.Fatalf("%d rows in doubt", len(orders))
 	}
 	return orders[0]
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -22,18 +22,14 @@ func addReady(t *testing.T, l *ledger.Ledger, requests ...filing.Request) []ledg
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &requests[i]}
 	}
 	ledgertest.Submit(t, l, ledger.Batch{ID: "b", Product: filing.AnnualReport}, rows...)
-	if err := l.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)))
 	return mustUnchecked(t, l)
 }
 
 func mustUnchecked(t *testing.T, l *ledger.Ledger) []ledger.Row {
 	t.Helper()
 	rows, err := l.Restores().Unchecked(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rows
 }
 
@@ -60,10 +56,8 @@ func TestMarkRestored_SharedItem(t *testing.T) {
 		if err != nil || did.Uncertain != 1 || did.Waiting != 1 || did.Unsent != 0 {
 			t.Fatalf("%+v, %v", did, err)
 		}
-		if err := l.Resolutions().MarkPlaced(t.Context(), rows[0].ID, 0, []string{"order_1", "order_2"},
-			"Ana saw it"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Resolutions().MarkPlaced(t.Context(), rows[0].ID, 0, []string{"order_1", "order_2"},
+			"Ana saw it"))
 		if err := l.Restores().End(t.Context()); !errors.Is(err, ledger.ErrUnchecked) {
 			t.Errorf("the check ends: %v", err)
 		}
@@ -93,9 +87,7 @@ func TestMarkRestored_RefusedLookUp(t *testing.T) {
 	}))
 	defer api.Close()
 	client, err := filingapi.New(filingapi.Config{BaseURL: api.URL + "/v1", Key: "sk_test_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer client.Close()
 	l := ledgertest.Open(t, ledger.Config{})
 	rows := addReady(t, l, filing.Request{

@@ -11,13 +11,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-func day(text string) Date {
-	d, err := ParseDate(text)
+// need returns what was parsed or read from the data of a test.
+func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return d
+	return v
 }
+
+func day(text string) Date { return need(ParseDate(text)) }
 
 // home are the facts of a company at home in a state.
 func home(state filing.State, t filing.EntityType, formed string) Facts {

@@ -13,18 +13,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-func mustLead(t testing.TB, text string) Lead {
-	t.Helper()
-	l, err := ParseLead(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 func TestParseLead(t *testing.T) {
 	for text, want := range map[string]Lead{"30 days before": 30, "30 days": 30, " 1  Day before": 1, "0 days": 0} {
-		if got := mustLead(t, text); got != want {
+		if got := need(ParseLead(text)); got != want {
 			t.Errorf("%q is %d, want %d", text, got, want)
 		}
 	}
@@ -125,7 +116,7 @@ func TestLeadRunsAsReportsComeIntoTheWindow(t *testing.T) {
 		{"nobody", "30 days before", "2026-06-01", "2050-01-01", nil, nil},
 	}
 	for _, test := range tests {
-		got := fires(mustLead(t, test.lead), aRoster(test.since, test.roster...), test.until)
+		got := fires(need(ParseLead(test.lead)), aRoster(test.since, test.roster...), test.until)
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n got %q\nwant %q", test.name, got, test.want)
 		}
@@ -135,7 +126,7 @@ func TestLeadRunsAsReportsComeIntoTheWindow(t *testing.T) {
 func TestReadyAfterADowntimeHasWhatFellDueMeanwhile(t *testing.T) {
 	r := aRoster("2026-12-01", home("TX", filing.LLC, "2019-02-03"), home("DE", filing.Corp, "2019-02-03"),
 		home("DE", filing.LLC, "2019-02-03"))
-	l := mustLead(t, "30 days before")
+	l := need(ParseLead("30 days before"))
 	f, ok := l.Schedule(r, time.UTC).Between(day("2026-12-01").wall(), day("2027-04-20").wall())
 	if !ok || f.Date != day("2027-04-15") || f.Missed != 1 {
 		t.Fatalf("after months: %+v, %t", f, ok)
@@ -166,7 +157,7 @@ func TestAChangeOfTheCompanyListKeepsOverdueReports(t *testing.T) {
 		{"7 days before", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01"},
 		{"7 days before", "2027-05-08", "2027-05-08", "FL LLC 2027-05-01, TX LLC 2027-05-15"},
 	} {
-		l := mustLead(t, test.lead)
+		l := need(ParseLead(test.lead))
 		if got := told(l.Ready(r, r.Since, day(test.on))); got != test.want {
 			t.Errorf("%s, %s: ready are %q, want %q", test.lead, test.on, got, test.want)
 		}
@@ -179,7 +170,7 @@ func TestAChangeOfTheCompanyListKeepsOverdueReports(t *testing.T) {
 		}
 	}
 	// By hand a person looks now.
-	if got, want := told(mustLead(t, "14 days before").Ready(r, Date{}, r.Changed)), "TX LLC 2027-05-15"; got != want {
+	if got, want := told(need(ParseLead("14 days before")).Ready(r, Date{}, r.Changed)), "TX LLC 2027-05-15"; got != want {
 		t.Errorf("by hand %q, want %q", got, want)
 	}
 }

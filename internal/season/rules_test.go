@@ -99,11 +99,7 @@ func checkFixed(t *testing.T, name string, l Line) {
 	t.Helper()
 	var days []string
 	for _, m := range dayWords.FindAllString(l.Words, 2) {
-		d, err := time.Parse("January 2", m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		days = append(days, d.Format("01-02"))
+		days = append(days, need(time.Parse("January 2", m)).Format("01-02"))
 	}
 	want := ""
 	switch {
@@ -149,11 +145,8 @@ func load(text string) (*Rules, error) { return Load("rules.csv", []byte(text)) 
 const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
 
 func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
-	rules, err := load("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
-		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := need(load("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
+		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n"))
 	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2031); !ok || due.When() != "2031-07-01" ||
 		due.Price() != "$1.00" || due.What != "annual report" {
 		t.Errorf("Delaware in 2031: %+v", due)
@@ -238,10 +231,7 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 // Every second year is counted from anniversary to anniversary, also where the
 // due date is in the year behind.
 func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
-	rules, err := load(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := need(load(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
 	due, _ := rules.Next(home("SD", filing.LLC, "2024-11-05"), day("2024-11-05"))
 	if due.When() != "2027-01-01" {
 		t.Errorf("the first after 2024-11-05 is %s, want that of 2026-11: 2027-01-01", due.When())

@@ -6,23 +6,7 @@ import (
 	"time"
 )
 
-func mustAt(t testing.TB, day, zone string) *Schedule {
-	t.Helper()
-	s, err := ParseAt(day, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func at(t testing.TB, text string) time.Time {
-	t.Helper()
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return moment
-}
+func moment(text string) time.Time { return need(time.Parse(time.RFC3339, text)) }
 
 func TestAtRunsAtSixInItsZone(t *testing.T) {
 	tests := []struct {
@@ -45,8 +29,8 @@ func TestAtRunsAtSixInItsZone(t *testing.T) {
 		{"an hour twice", "11-07", "America/New_York", "2027-11-07T05:30:00Z", "2027-11-07T11:00:00Z", "2027-11-07"},
 	}
 	for _, test := range tests {
-		got, ok := mustAt(t, test.day, test.zone).Next(at(t, test.after))
-		if !ok || !got.At.Equal(at(t, test.want)) || got.Date.String() != test.date {
+		got, ok := need(ParseAt(test.day, test.zone)).Next(moment(test.after))
+		if !ok || !got.At.Equal(moment(test.want)) || got.Date.String() != test.date {
 			t.Errorf("%s: after %s comes %s for %s, want %s for %s", test.name, test.after,
 				got.At.UTC().Format(time.RFC3339), got.Date, test.want, test.date)
 		}
@@ -73,7 +57,7 @@ func TestInWords(t *testing.T) {
 }
 
 func TestBetweenRunsOnceForAllThatWereMissed(t *testing.T) {
-	monthly := mustAt(t, "1", "UTC")
+	monthly := need(ParseAt("1", "UTC"))
 	tests := []struct {
 		name, last, now, date string // "" for none
 		missed                int
@@ -86,13 +70,13 @@ func TestBetweenRunsOnceForAllThatWereMissed(t *testing.T) {
 		{"a clock set back", "2027-03-02T06:00:00Z", "2027-03-01T06:00:00Z", "", 0},
 	}
 	for _, test := range tests {
-		got, ok := monthly.Between(at(t, test.last), at(t, test.now))
+		got, ok := monthly.Between(moment(test.last), moment(test.now))
 		if ok != (test.date != "") || got.Date.String() != test.date || got.Missed != test.missed {
 			t.Errorf("%s: %s with %d missed, %t; want %q with %d", test.name, got.Date, got.Missed, ok, test.date,
 				test.missed)
 		}
 	}
-	if f, ok := monthly.Between(time.Time{}, at(t, "2027-03-04T07:00:00Z")); ok {
+	if f, ok := monthly.Between(time.Time{}, moment("2027-03-04T07:00:00Z")); ok {
 		t.Errorf("without a last time it ran: %v", f)
 	}
 }
