@@ -172,13 +172,8 @@ func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
 // Rows that cannot create their user are no answer for one that can.
 func TestUserOfManyRows(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{Latency: 20 * time.Millisecond})
-	all := requests(9, agentChange)
+	all := f.changesOfOtherAgents(9)
 	for _, r := range all {
-		f.service.AddCompany(sandbox.Company{
-			ID:     r.Company.Ref,
-			UserID: "user_x",
-			Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent},
-		})
 		r.User.ID, r.User.Email = "", "new@example.com"
 	}
 	const says = 4

@@ -75,17 +75,26 @@ func (f *firm) wantItems(r ledger.Row) {
 	}
 }
 
-func TestUsers(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{Latency: 5 * time.Millisecond})
-	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
-	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
-	all := requests(50, agentChange)
-	for i, r := range all {
+// changesOfOtherAgents requests n changes of agent, each of a company that has an agent of another
+// service.
+func (f *firm) changesOfOtherAgents(n int) []*filing.Request {
+	all := requests(n, agentChange)
+	for _, r := range all {
 		f.service.AddCompany(sandbox.Company{
 			ID:     r.Company.Ref,
 			UserID: "user_x",
 			Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent},
 		})
+	}
+	return all
+}
+
+func TestUsers(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{Latency: 5 * time.Millisecond})
+	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
+	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
+	all := f.changesOfOtherAgents(50)
+	for i, r := range all {
 		r.User = []filing.UserRef{
 			{Email: "ana@example.com", Name: "Ana Lima", Phone: "+12125550101"}, // created
 			{Email: "bo@example.com"},                                    // there
