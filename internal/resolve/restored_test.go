@@ -14,6 +14,20 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
+// reportAndAgent orders a company's report of a year, and an agent.
+func reportAndAgent(company, year string) filing.Request {
+	return filing.Request{
+		Product: filing.AnnualReport,
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: company},
+		Order: filing.Order{
+			FilingState:     "DE",
+			AnnualReport:    &filing.AnnualReportItem{FilingYear: year},
+			RegisteredAgent: &filing.RegisteredAgentItem{},
+		},
+	}
+}
+
 // addReady adds a batch of ready rows.
 func addReady(t *testing.T, l *ledger.Ledger, requests ...filing.Request) []ledger.Row {
 	t.Helper()
@@ -38,19 +52,7 @@ func mustUnchecked(t *testing.T, l *ledger.Ledger) []ledger.Row {
 func TestMarkRestored_SharedItem(t *testing.T) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
-		report := func(year string) filing.Request {
-			return filing.Request{
-				Product: filing.AnnualReport,
-				User:    filing.UserRef{ID: "user_1"},
-				Company: filing.CompanyRef{Ref: "comp_1"},
-				Order: filing.Order{
-					FilingState:     "DE",
-					AnnualReport:    &filing.AnnualReportItem{FilingYear: year},
-					RegisteredAgent: &filing.RegisteredAgentItem{},
-				},
-			}
-		}
-		rows := addReady(t, l, report("2025"), report("2026"))
+		rows := addReady(t, l, reportAndAgent("comp_1", "2025"), reportAndAgent("comp_1", "2026"))
 		service := &Service{Ledger: l, By: "Ana"}
 		did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
 		if err != nil || did.Uncertain != 1 || did.Waiting != 1 || did.Unsent != 0 {
@@ -90,12 +92,7 @@ func TestMarkRestored_RefusedLookUp(t *testing.T) {
 	must(t, err)
 	defer client.Close()
 	l := ledgertest.Open(t, ledger.Config{})
-	rows := addReady(t, l, filing.Request{
-		Product: filing.AnnualReport,
-		User:    filing.UserRef{ID: "user_1"},
-		Company: filing.CompanyRef{Ref: "harbor light"},
-		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-	})
+	rows := addReady(t, l, reportAndAgent("harbor light", "2026"))
 	service := &Service{Ledger: l, Client: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
 	did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
 	if err != nil || did.Unsent != 1 || len(did.Failed) != 0 {
