@@ -27,7 +27,8 @@ func (f *firm) companyOf(i int) filing.Company {
 }
 
 // However many rows describe it, a company is created once, and every order of
-// them is for the one that was made. A later batch finds it too.
+// them is for the one that was made. What the request of a creation has no field for
+// follows it, once. A later batch finds the company too.
 func TestCompanyIsCreatedOnce(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{Latency: 2 * time.Millisecond})
@@ -35,7 +36,9 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		var all []*filing.Request
 		for n := range 5 {
 			for i := range companies {
-				all = append(all, everything(i)[n])
+				r := everything(i)[n]
+				r.Company.Sheet.StructureType, r.Company.Sheet.FiscalEndMonth = "MANAGER", "June"
+				all = append(all, r)
 			}
 		}
 		f.place("a", all...)
@@ -47,6 +50,9 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 			t.Errorf("%v", ids)
 		}
 		f.wantDescribed(0, ids["larkspur 0 llc"])
+		if n := f.seen("PATCH", "/companies"); n != companies {
+			t.Errorf("%d updates were sent", n)
+		}
 		if charged := f.service.Books().Charged; charged != companies*costOfEverything {
 			t.Errorf("%d was charged, want %d", charged, companies*costOfEverything)
 		}
@@ -83,32 +89,13 @@ func (f *firm) createdIDs(batch string) map[string]string {
 func (f *firm) wantDescribed(i int, id string) {
 	f.Helper()
 	made, want := f.companyOf(i), described(i).Company.Sheet
-	if made.ID != id || made.EntityType != want.EntityType ||
+	if made.ID != id || made.StructureType != "MANAGER" || made.FiscalEndMonth != "June" ||
+		made.EntityType != want.EntityType ||
 		made.FormationState != want.FormationState || made.FormationDate != want.FormationDate ||
 		made.PrincipalAddress == nil || *made.PrincipalAddress != *want.PrincipalAddress ||
 		made.MailingAddress == nil || *made.MailingAddress != *want.MailingAddress {
 		f.Errorf("%+v", made)
 	}
-}
-
-// What the request of a creation has no field for follows it, once, also where
-// many rows describe the company.
-func TestACompanyIsDescribedAfterItsCreation(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{})
-	var all []*filing.Request
-	for n := range 3 {
-		r := everything(0)[n]
-		r.Company.Sheet.StructureType, r.Company.Sheet.FiscalEndMonth = "MANAGER", "June"
-		all = append(all, r)
-	}
-	f.place("a", all...)
-	if made := f.companyOf(0); made.StructureType != "MANAGER" || made.FiscalEndMonth != "June" {
-		t.Errorf("%+v", made)
-	}
-	if n := f.service.Books().Requests["PATCH /companies/{id}"]; n != 1 {
-		t.Errorf("%d updates were sent", n)
-	}
-	f.agree("a")
 }
 
 // A user that exists is found, and its company is created for it; a name in a state
