@@ -170,7 +170,8 @@ func TestAChangeOfTheCompanyListKeepsOverdueReports(t *testing.T) {
 		}
 	}
 	// By hand a person looks now.
-	if got, want := told(need(ParseLead("14 days before")).Ready(r, Date{}, r.Changed)), "TX LLC 2027-05-15"; got != want {
+	l := need(ParseLead("14 days before"))
+	if got, want := told(l.Ready(r, Date{}, r.Changed)), "TX LLC 2027-05-15"; got != want {
 		t.Errorf("by hand %q, want %q", got, want)
 	}
 }
