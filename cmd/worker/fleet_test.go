@@ -160,7 +160,7 @@ func hostOf(address string) string {
 	return host
 }
 
-func (p *proof) eventually(what string, try func() error) {
+func (p *proof) eventually(what string, attempt func() error) {
 	p.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := attempt()

@@ -255,7 +255,7 @@ func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *Uncertain
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
 	must(t, err)
 	lost := filing.Answer{Kind: filing.NoAnswer}
-	must(t, l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
+	must(t, l.RecordOutcome(ctx, ledger.Outcome{Row: row.ID, Attempt: begun.Attempt, Answer: lost}))
 	orders, err := ListUncertain(ctx, l, batch)
 	must(t, err)
 	if len(orders) != 1 {
