@@ -406,8 +406,9 @@ func (f *fleet) settled() int {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	counts, err := l.Counts(f.Context(), "batch1")
+	figures, err := l.Figures(f.Context(), "batch1")
 	f.must(err)
+	counts := figures.Counts
 	books := f.service.Books()
 	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) ||
 		counts[filing.Placing]+counts[filing.Uncertain] > 0 {
