@@ -24,7 +24,7 @@ import (
 const maxAttempts = 8
 
 // outcomeOf returns the outcome of a request.
-func (p *placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, attempt int,
+func (p *Placer) outcomeOf(row ledger.Row, r *request, claims []ledger.Claim, attempt int,
 	a filing.Answer) ledger.Outcome {
 	outcome := ledger.Outcome{
 		Row:        row.ID,
@@ -108,7 +108,7 @@ func (a *unrecordedAnswers) list() []*Unrecorded {
 // recordOutcome records an outcome in the ledger and retries until it succeeds. It logs the order
 // IDs of an answer that cannot be recorded at once. The outcome's message, if it has one, replaces
 // the message that follows from the answer and notes.
-func (p *placer) recordOutcome(row ledger.Row, outcome ledger.Outcome, notes []string) error {
+func (p *Placer) recordOutcome(row ledger.Row, outcome ledger.Outcome, notes []string) error {
 	u := &Unrecorded{row.Batch, row.Number, outcome}
 	// recorded has a filing.Result, or nothing if the outcome was recorded before. It is atomic
 	// because the ledger calls Explain again if it writes the outcome back after a restore.
@@ -145,7 +145,7 @@ func (p *placer) recordOutcome(row ledger.Row, outcome ledger.Outcome, notes []s
 }
 
 // logAnswer logs an answer and its result.
-func (p *placer) logAnswer(a filing.Answer, attributes []any) {
+func (p *Placer) logAnswer(a filing.Answer, attributes []any) {
 	switch {
 	case a.Kind.Lost():
 		p.log.Warn("answer uncertain", attributes...)

@@ -14,7 +14,7 @@ import (
 // on them. The company has no ID if it has to be created. The error may be a *lookup.Error or
 // lookup.ErrHalted, or a *lookup.Mismatch if the row names another company than its Company ID. A
 // row with an uncertain attempt was sent before and is not compared.
-func (p *placer) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
+func (p *Placer) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
 	r := row.Request
 	if userID, err = p.resolver.User(ctx, r.User); err != nil {
 		return "", company, err
@@ -65,7 +65,7 @@ func (p *placer) resolve(ctx context.Context, row *ledger.Row) (userID string, c
 
 // findFormed returns the record of the company that this or another row formed. It returns a
 // *lookup.Mismatch if the record is of another company.
-func (p *placer) findFormed(ctx context.Context, row *ledger.Row, id string) (filing.Company, error) {
+func (p *Placer) findFormed(ctx context.Context, row *ledger.Row, id string) (filing.Company, error) {
 	r := *row.Request
 	r.Company = filing.CompanyRef{Ref: id, Sheet: r.Order.Formation.Company, Confirmed: r.Company.Confirmed}
 	r.Company.Sheet.FormationState = r.Order.FilingState
@@ -101,7 +101,7 @@ func unnamedCompany(row, holder ledger.Row) string {
 // create creates the company that a row describes. A creation has a claim (idempotency key) like
 // an order, because the filing service does not guard against a second creation. Afterwards
 // the row is ready for its order, and so are other rows that waited for the same company.
-func (p *placer) create(ctx context.Context, row ledger.Row, userID string) error {
+func (p *Placer) create(ctx context.Context, row ledger.Row, userID string) error {
 	company, intent := row.Request.Company.Sheet.ForUser(userID), creationIntent(&row, userID)
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },

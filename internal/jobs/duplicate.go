@@ -13,7 +13,7 @@ import (
 
 // dropBought drops the items from the rest of an order that other rows have bought, as the quote
 // did. The intent finds the items of the first request.
-func (p *placer) dropBought(ctx context.Context, row ledger.Row, order filing.Order, repetition string,
+func (p *Placer) dropBought(ctx context.Context, row ledger.Row, order filing.Order, repetition string,
 	notes []string) (filing.Order, []string, error) {
 	_, rest := order.First()
 	if len(rest.Products()) == 0 {
@@ -49,7 +49,7 @@ func (*duplicateItemError) Error() string { return "an item is bought already" }
 
 // handleDuplicate records that another row has bought, or is ordering, an item of the request. It
 // returns a *duplicateItemError if other items remain.
-func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request, t ledger.Taken) error {
+func (p *Placer) handleDuplicate(ctx context.Context, row ledger.Row, r *request, t ledger.Taken) error {
 	holder, err := p.ledger.Row(ctx, t.Row)
 	if err != nil {
 		return err

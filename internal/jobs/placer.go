@@ -26,13 +26,14 @@ type Service interface {
 	CreateCompany(context.Context, filing.NewCompany) filing.Answer
 }
 
-// placer sends the orders of ready rows and records the answers.
-type placer struct {
+// Placer sends the orders of ready rows and records the answers. The handlers of a Worker use it.
+type Placer struct {
 	service  Service
 	ledger   *ledger.Ledger
 	prices   *priceCache
 	resolver *lookup.Resolver
 	state    *sendState
+	failures *failureLog
 	// slots limits the orders in flight.
 	slots    chan struct{}
 	throttle *lookup.Throttle
@@ -44,10 +45,70 @@ type placer struct {
 	onUnrecorded func(*Unrecorded)
 }
 
+// NewPlacer returns a placer without a queue. It ignores the fields Queue, Batch and DrainTimeout.
+func NewPlacer(c Config) *Placer {
+	c = c.withDefaults()
+	state := &sendState{breaker: c.Service, now: c.Now}
+	return &Placer{
+		service:  c.Service,
+		ledger:   c.Ledger,
+		prices:   newPriceCache(c.Quoter, c.Prices, c.Now, c.Log),
+		state:    state,
+		failures: &failureLog{log: c.Log},
+		now:      c.Now,
+		log:      c.Log,
+		slots:    make(chan struct{}, c.Concurrency),
+		throttle: c.Throttle,
+		resolver: lookup.NewResolver(c.Service, lookup.Config{
+			Ledger:      c.Ledger,
+			Concurrency: c.Concurrency,
+			Throttle:    c.Throttle,
+			Gate:        state,
+			Now:         c.Now,
+		}),
+		onUnrecorded: c.Unrecorded,
+	}
+}
+
+// Place places those of the rows that may still be sent. They are resolved concurrently and sent as
+// slots become free. Every outcome is in the ledger when Place returns. No more orders are sent once
+// ctx has ended.
+func (p *Placer) Place(ctx context.Context, ids []int64) {
+	rows, err := p.ledger.Backlog().LoadSendable(ctx, ids)
+	if err == nil && len(rows) > 0 {
+		err = p.resolver.Load(ctx, rows)
+	}
+	if err != nil {
+		p.failures.report(ctx, "load rows", err)
+		return
+	}
+	var placing sync.WaitGroup
+	defer placing.Wait()
+	batches := make(map[string]ledger.Batch)
+	for _, row := range rows {
+		if ctx.Err() != nil || !p.state.mayOrder() {
+			break
+		}
+		b, known := batches[row.Batch]
+		if !known {
+			if b, err = p.ledger.Batch(ctx, row.Batch); err != nil {
+				p.failures.report(ctx, "load rows", err)
+				return
+			}
+			batches[row.Batch] = b
+		}
+		placing.Go(func() {
+			if err := p.place(ctx, row, b.Repetition()); err != nil {
+				p.failures.report(ctx, "place row", err, "batch", row.Batch, "row", row.Number, "row_id", row.ID)
+			}
+		})
+	}
+}
+
 // place sends the row's order once, unless the ledger or a look-up prevents it. repetition is the
 // batch's, see ledger.Batch.Repetition. place returns errors of the ledger only, because every
 // failure of the filing service is an answer.
-func (p *placer) place(ctx context.Context, row ledger.Row, repetition string) error {
+func (p *Placer) place(ctx context.Context, row ledger.Row, repetition string) error {
 	userID, company, err := p.resolve(ctx, &row)
 	if err != nil {
 		return p.recordLookupError(ctx, row, err)
@@ -116,7 +177,7 @@ type request struct {
 
 // send sends a request once. It returns a *duplicateItemError if another row has bought one of the
 // items.
-func (p *placer) send(ctx context.Context, row ledger.Row, r *request, repetition string) error {
+func (p *Placer) send(ctx context.Context, row ledger.Row, r *request, repetition string) error {
 	full, err := p.unseal(ctx, row, &r.order)
 	sealed := errors.Is(err, store.ErrSealed)
 	switch {
@@ -158,7 +219,7 @@ const sealedMessage = "sent without an answer, and it cannot be sent again, for 
 	"Uncertain on the page)"
 
 // unseal returns the order with the Social Security number.
-func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order) (*filing.Order, error) {
+func (p *Placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order) (*filing.Order, error) {
 	if order.EIN == nil || order.EIN.ResponsiblePartyIsForeign {
 		return order, nil
 	}
@@ -175,7 +236,7 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 // attempt writes the intent (the write-ahead record of an order), sends the order, and records the
 // answer. It takes a slot before the intent, so a crash leaves at most as many rows uncertain as
 // there are slots. If nothing was sent, the result has the reason.
-func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
+func (p *Placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
 	recordAnswer func(attempt int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.state.mayOrder() {
 		return begun, nil
@@ -225,7 +286,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // recordLookupError records why a row's user, company or prices prevent its order.
-func (p *placer) recordLookupError(ctx context.Context, row ledger.Row, err error) error {
+func (p *Placer) recordLookupError(ctx context.Context, row ledger.Row, err error) error {
 	if m := (*lookup.Mismatch)(nil); errors.As(err, &m) {
 		return p.holdBack(ctx, row, m)
 	}
@@ -254,7 +315,7 @@ func (p *placer) recordLookupError(ctx context.Context, row ledger.Row, err erro
 }
 
 // holdBack records that a row names another company than its Company ID.
-func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *lookup.Mismatch) error {
+func (p *Placer) holdBack(ctx context.Context, row ledger.Row, m *lookup.Mismatch) error {
 	b, err := p.ledger.Batch(ctx, row.Batch)
 	if err != nil {
 		return err
@@ -266,7 +327,7 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *lookup.Mismatc
 
 // deferRow records a decision about a row that is not sent. The decision of another process wins
 // if it was faster.
-func (p *placer) deferRow(ctx context.Context, d ledger.Deferral) error {
+func (p *Placer) deferRow(ctx context.Context, d ledger.Deferral) error {
 	err := p.ledger.Defer(ctx, d)
 	if errors.Is(err, ledger.ErrTransition) {
 		return nil

@@ -57,7 +57,7 @@ type Worker struct {
 
 	state    *sendState
 	pump     *pump
-	placer   *placer
+	placer   *Placer
 	failures *failureLog
 	server   *asynq.Server
 
@@ -72,17 +72,16 @@ type Worker struct {
 
 // Start sweeps once and starts a worker. The caller must call Stop.
 func Start(ctx context.Context, c Config) (*Worker, error) {
-	if c.Now == nil {
-		c.Now = c.Ledger.Now
-	}
-	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c = c.withDefaults()
+	placer := NewPlacer(c)
 	w := &Worker{
 		ledger:       c.Ledger,
 		queue:        c.Queue,
 		now:          c.Now,
 		log:          c.Log,
-		state:        &sendState{breaker: c.Service, now: c.Now},
-		failures:     &failureLog{log: c.Log},
+		state:        placer.state,
+		placer:       placer,
+		failures:     placer.failures,
 		drainTimeout: cmp.Or(c.DrainTimeout, 8*time.Second),
 	}
 	w.ctx, w.cancel = context.WithCancel(ctx)
@@ -97,24 +96,6 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		log:      c.Log,
 		wake:     make(chan struct{}, 1),
 		enqueued: make(map[int64]time.Time),
-	}
-	w.placer = &placer{
-		service:  c.Service,
-		ledger:   c.Ledger,
-		prices:   newPriceCache(c.Quoter, c.Prices, c.Now, c.Log),
-		state:    w.state,
-		now:      c.Now,
-		log:      c.Log,
-		slots:    make(chan struct{}, c.Concurrency),
-		throttle: c.Throttle,
-		resolver: lookup.NewResolver(c.Service, lookup.Config{
-			Ledger:      c.Ledger,
-			Concurrency: c.Concurrency,
-			Throttle:    c.Throttle,
-			Gate:        w.state,
-			Now:         c.Now,
-		}),
-		onUnrecorded: c.Unrecorded,
 	}
 	sweeper := &sweeper{ledger: c.Ledger, queue: c.Queue, failures: w.failures, log: c.Log}
 	sweeper.shareCommits(w.ctx)
@@ -143,6 +124,14 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.loops.Go(func() { w.pump.run(w.ctx) })
 	w.loops.Go(func() { sweeper.run(w.ctx) })
 	return w, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = c.Ledger.Now
+	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	return c
 }
 
 // handlers returns the number of tasks to handle at the same time. Handlers wait for look-ups
@@ -182,9 +171,8 @@ func (w *Worker) Stop() {
 // Unrecorded returns the answers that are not recorded in the ledger yet.
 func (w *Worker) Unrecorded() []*Unrecorded { return w.placer.unrecorded.list() }
 
-// handle places the rows of a chunk that may still be sent. They are resolved concurrently and
-// sent as slots become free. Every outcome is in the ledger when handle returns, so the task is
-// done in any case.
+// handle places the rows of a chunk that may still be sent. Every outcome is in the ledger when
+// handle returns, so the task is done in any case.
 func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
@@ -201,35 +189,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	defer context.AfterFunc(taskCtx, cancel)()
-	rows, err := w.ledger.Backlog().LoadSendable(ctx, ids)
-	if err == nil && len(rows) > 0 {
-		err = w.placer.resolver.Load(ctx, rows)
-	}
-	if err != nil {
-		w.failures.report(w.ctx, "load rows", err)
-		return nil
-	}
-	var placing sync.WaitGroup
-	defer placing.Wait()
-	batches := make(map[string]ledger.Batch)
-	for _, row := range rows {
-		if ctx.Err() != nil || !w.state.mayOrder() {
-			break
-		}
-		b, known := batches[row.Batch]
-		if !known {
-			if b, err = w.ledger.Batch(ctx, row.Batch); err != nil {
-				w.failures.report(w.ctx, "load rows", err)
-				return nil
-			}
-			batches[row.Batch] = b
-		}
-		placing.Go(func() {
-			if err := w.placer.place(ctx, row, b.Repetition()); err != nil {
-				w.failures.report(w.ctx, "place row", err, "batch", row.Batch, "row", row.Number, "row_id", row.ID)
-			}
-		})
-	}
+	w.placer.Place(ctx, ids)
 	return nil
 }
 
