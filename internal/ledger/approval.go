@@ -271,6 +271,9 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, awaitApproval, batch, blockedOnApproval); err != nil {
+			return err
+		}
 		if err := l.dropDrafts(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -284,6 +287,11 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 	})
 	return store.Wrap("approve batch "+batch, err)
 }
+
+// awaitApproval makes the uncertain rows of a batch wait for an approval if they turn out not to be
+// placed. The rows of a batch that waits for approval are uncertain after the ledger was restored,
+// and no approver reviews them.
+const awaitApproval = `UPDATE rows SET blocked_on = $2 WHERE batch = $1 AND result = 'uncertain'`
 
 // readyRows streams the ready rows of a batch in the order of the input, without
 // their items.
