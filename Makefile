@@ -83,6 +83,11 @@ bench: ## measure the figures of docs/reference.md (some minutes)
 fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS); needs TEST_DATABASE_URL and redis-server
 	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
 
+.PHONY: simulate
+simulate: ## tell stories of the whole product (WORLDS=60); SEED=7 tells the story of one seed
+	WORLDS=$(or $(WORLDS),$(if $(SEED),1,60)) SEED=$(SEED) $(GOTEST) -count=1 -run '^TestSimulate$$' -v -timeout 30m \
+		./internal/simulate
+
 .PHONY: accountant
 accountant: ## prove an accountant's whole workflow in a real Chromium, which it needs, in about a minute
 	cd tools/browser && $(GOTEST) -count=1 -run '^TestWholeWorkflow$$' -timeout 10m ./...

@@ -48,6 +48,7 @@ var imports = map[string]string{
 	"internal/jobs":              `filing filingapi ledger lookup money network pricing store`,
 	"internal/metrics":           `filing filingapi jobs ledger money`,
 	"internal/sandbox":           ``,
+	"internal/simulate":          ``,
 	"internal/webhook":           `filing store`,
 	"internal/network":           ``,
 	"internal/signin":            `network`,

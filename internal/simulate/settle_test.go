@@ -1,0 +1,239 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+// settle brings a story to its end: every request is answered, and people decide everything that
+// waits for them. Then the books of the filing service must agree with the ledger.
+func (w *world) settle() {
+	w.say("     the end: everything that waits is decided")
+	w.network.failing = 0
+	for round := range 30 {
+		before := w.digest()
+		w.settleOnce()
+		if w.wrong != "" {
+			return
+		}
+		w.audit()
+		if round > 2 && w.digest() == before {
+			break
+		}
+	}
+	w.deliverEvents()
+	w.audit()
+	w.compare()
+}
+
+func (w *world) settleOnce() {
+	ctx := context.Background()
+	w.answerAll()
+	w.network.late = nil // nothing arrives after a day
+	w.acceptKey()
+	time.Sleep(lease + time.Hour)
+	synctest.Wait()
+	w.answerAll()
+	for w.halted(filing.HaltRestored) && w.lostFrom < len(w.deeds) {
+		w.say("     %s", w.repeatLost())
+	}
+	w.deliverEvents()
+	must(jobs.CatchUp(ctx, w.office.ledger))
+	w.markRestored()
+	orders, err := resolve.ListUncertain(ctx, w.office.ledger, "")
+	must(err)
+	for _, o := range orders {
+		w.say("     %s", w.resolve(o))
+		w.audit()
+	}
+	if w.halted(filing.HaltRestored) {
+		w.say("     %s", w.endCheck())
+	}
+	if b, err := w.office.ledger.Balance(ctx); err == nil && b.HasDeposit {
+		must(w.office.ledger.Entries().RecordDeposit(ctx, 5_000_00, "wire"))
+	}
+	w.service.Deposit(5_000_00)
+	for _, s := range w.recorded() {
+		b, err := w.office.ledger.Batch(ctx, s.batch)
+		must(err)
+		if b.Paused {
+			must(w.office.ledger.ResumeBatch(ctx, s.batch))
+		}
+		if isWaiting(b) {
+			must(w.approve(s.batch))
+		}
+		_, err = w.approveCosts(s.batch)
+		must(err)
+	}
+	must(w.office.ledger.Fleet().AllowProbe(ctx))
+	for range 50 {
+		ids, err := w.office.ledger.Backlog().ListSendable(ctx, "", 1)
+		must(err)
+		if len(ids) == 0 {
+			break
+		}
+		must(w.place(w.workers[0], ids[0]))
+		w.answerAll()
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+}
+
+// answerAll answers every request truthfully.
+func (w *world) answerAll() {
+	for {
+		waiting := w.network.of(nil)
+		if len(waiting) == 0 {
+			return
+		}
+		if waiting[0].answer == nil {
+			w.network.deliver(waiting[0])
+		}
+		w.network.answerAs(waiting[0], nil)
+		synctest.Wait()
+	}
+}
+
+// digest is the state of all rows.
+func (w *world) digest() (text string) {
+	for _, s := range w.recorded() {
+		for _, r := range w.rows(s.batch) {
+			text += fmt.Sprintf("%s %s %s %s\n", w.rowName(r), r.Result, r.BlockedOn, r.Message)
+		}
+	}
+	return text
+}
+
+// compare compares the books with the ledger and with what people wanted.
+func (w *world) compare() {
+	bought, charges := w.readBooks()
+	existing := make(map[string]bool)
+	for _, s := range w.recorded() {
+		b, err := w.office.ledger.Batch(context.Background(), s.batch)
+		must(err)
+		for _, r := range w.rows(s.batch) {
+			if strings.Contains(r.Message, "EIN already exists") {
+				existing[keysOf(r.Request)[filing.EIN]] = true
+			}
+			w.compareRow(b, r, bought, charges)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(charges)) {
+		if existing[charges[id].key] {
+			continue // "EIN already exists" does not say whether an unconfirmed order of ours made it
+		}
+		w.fail("the ledger has no order %s: %s", id, charges[id].key)
+	}
+}
+
+// readBooks returns how often each filing was bought, and the charges of orders by their IDs. Every
+// order must be approved.
+func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
+	bought, charges = make(map[string]int), make(map[string]charge)
+	for _, o := range w.service.Books().Orders {
+		for _, i := range o.Items {
+			if i.Existing {
+				continue
+			}
+			key := w.keyOf(o, i)
+			bought[key]++
+			if !o.Renewal {
+				charges[i.ID] = charge{key, i.Amount()}
+				w.checkApproved(o, i, key)
+			}
+		}
+	}
+	return bought, charges
+}
+
+// checkApproved checks that a person had approved an item at the cost of its order.
+func (w *world) checkApproved(o sandbox.Order, i sandbox.Item, key string) {
+	limit, approved := int64(0), false
+	for _, a := range w.allowed[key] {
+		if !a.at.After(i.At) {
+			limit, approved = max(limit, a.cents), true
+		}
+	}
+	switch {
+	case !approved:
+		w.fail("no one approved %s, which is ordered as %s", key, i.ID)
+	case o.Total > limit:
+		w.fail("%s costs %d cents, and %d were approved", i.ID, o.Total, limit)
+	}
+}
+
+// charge is what the filing service charged for an item.
+type charge struct {
+	key   string
+	cents int64
+}
+
+// compareRow compares a row with the books, and removes its orders from charges.
+func (w *world) compareRow(b ledger.Batch, r ledger.Row, bought map[string]int, charges map[string]charge) {
+	w.say("     row %s is %s: %s", w.rowName(r), r.Result, r.Message)
+	if r.Result != filing.Exists { // whose orders are those of the row that bought them
+		w.compareCost(r, charges)
+	}
+	switch r.Result {
+	case filing.Placed, filing.Exists:
+		for product, key := range keysOf(r.Request) {
+			agent := product == filing.RegisteredAgent || product == filing.AgentChange // may be active already
+			covered := product == filing.AnnualReport && strings.Contains(r.Message, "covered by the annual subscription")
+			if bought[key] == 0 && !agent && !covered {
+				w.fail("row %s is %s, and no one bought %s", w.rowName(r), r.Result, key)
+			}
+		}
+	case filing.Placing, filing.Uncertain:
+		w.fail("row %s is stuck: %s", w.rowName(r), r.Message)
+	case filing.Ready:
+		if b.Open && !b.Canceled {
+			w.fail("row %s stays ready: %s %s", w.rowName(r), r.BlockedOn, r.Message)
+		}
+	default:
+		if r.Message == "" {
+			w.fail("row %s is %s without a reason", w.rowName(r), r.Result)
+		}
+	}
+}
+
+// compareCost compares what the ledger spent on a row with what its orders cost.
+func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
+	cost, wantsAgent := int64(0), false
+	for _, i := range r.Items {
+		id := i.OrderID
+		if id == "" { // the filing service confirmed the item without an ID
+			for other, c := range charges {
+				if c.key == keysOf(r.Request)[i.Product] {
+					id = other
+				}
+			}
+		}
+		cost += charges[id].cents
+		delete(charges, id)
+		wantsAgent = wantsAgent || i.Product == filing.RegisteredAgent || i.Product == filing.AgentChange
+	}
+	spent := int64(r.Spent.Amount)
+	switch {
+	case spent == cost:
+	case wantsAgent && spent == cost+agentPrice:
+		// An agent whose service is active already costs nothing, which the ledger cannot know.
+	case w.repriced && strings.HasPrefix(r.Message, "marked as placed"):
+		// A person does not enter the price, so the last quote counts.
+	default:
+		w.fail("the ledger spent %s on row %s, and its orders cost %d cents", r.Spent, w.rowName(r), cost)
+	}
+}
+
+// agentPrice is the price of the filing service's own agent, in cents.
+const agentPrice = 50_00

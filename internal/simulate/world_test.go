@@ -1,0 +1,377 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+// requestTimeout is the time after which a process stops waiting for an answer.
+const requestTimeout = 30 * time.Second
+
+// key is the API key of the firm.
+const key = "sk_test_firm"
+
+// lease is longer than in life, because a story may skip a day at once.
+const lease = 24 * time.Hour
+
+// step is one act of a story. Its dice decide the details, so that a story stays much the same if
+// other steps are left out.
+type step struct {
+	act  *act
+	dice uint64
+}
+
+// world is one firm and its filing service.
+type world struct {
+	dir     string
+	seed    uint64
+	service *sandbox.Service
+	network *network
+	// office is the process in which people work.
+	office    *process
+	workers   []*process
+	companies []*company
+	sheets    []*sheet
+	fees      []sandbox.Fee
+	rates     *pricing.Fees
+	// repriced reports whether fees have changed.
+	repriced bool
+	backups  []backupFile
+	// allowed has what people approved, by what the filing service would make.
+	allowed map[string][]approval
+	// events counts the events of the filing service that have arrived.
+	events int
+	// deeds are what people did. A restored ledger lacks those from lostFrom on.
+	deeds    []deed
+	lostFrom int
+
+	// dice belong to the present step.
+	dice  *rand.Rand
+	began time.Time
+	// story has a line for each step. faults counts the steps that are faults.
+	story  []string
+	faults int
+	wrong  string
+}
+
+// company is a company at the filing service.
+type company struct {
+	id, name string
+}
+
+// approval is the highest cost that a person approved.
+type approval struct {
+	cents int64
+	at    time.Time
+}
+
+// backupFile is a backup and the number of deeds that it has.
+type backupFile struct {
+	path  string
+	deeds int
+}
+
+// process is a process of the firm. It ends when its ledger is closed.
+type process struct {
+	name    string
+	ledger  *ledger.Ledger
+	client  *filingapi.Client
+	ctx     context.Context
+	kill    context.CancelFunc
+	placing sync.WaitGroup
+}
+
+// outcome is what became of a world.
+type outcome struct {
+	story  []string
+	steps  int
+	faults int
+	wrong  string
+}
+
+// play plays a story in a new world.
+func play(t *testing.T, dir string, seed uint64, steps []step) (o outcome) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(dir, seed)
+		defer func() {
+			w.close()
+			o = outcome{w.story, len(steps), w.faults, w.wrong}
+		}()
+		defer func() {
+			if p := recover(); p != nil {
+				w.fail("%v", p)
+			}
+		}()
+		w.open()
+		for i, s := range steps {
+			w.dice = rand.New(rand.NewPCG(seed, s.dice))
+			w.take(i, s.act)
+			if w.wrong != "" {
+				return
+			}
+		}
+		w.settle()
+	})
+	return o
+}
+
+// take takes a step.
+func (w *world) take(i int, a *act) {
+	said := a.do(w)
+	if said == "" {
+		return
+	}
+	synctest.Wait()
+	if a.fault {
+		w.faults++
+	}
+	w.say("%3d  %s", i+1, said)
+	w.audit()
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func (w *world) say(format string, args ...any) {
+	w.story = append(w.story, fmt.Sprintf("%12s  ", time.Since(w.began).Truncate(time.Second))+
+		fmt.Sprintf(format, args...))
+}
+
+// fail records what is wrong. Only the first one counts.
+func (w *world) fail(format string, args ...any) {
+	if w.wrong == "" {
+		w.wrong = fmt.Sprintf(format, args...)
+		w.say("WRONG: %s", w.wrong)
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func newWorld(dir string, seed uint64) *world {
+	w := &world{dir: dir, seed: seed, began: time.Now(), allowed: make(map[string][]approval), lostFrom: math.MaxInt}
+	w.fees = []sandbox.Fee{
+		{Product: "annual_report", Cents: 300_00},
+		{Product: "formation", Cents: 110_10},
+		{Product: "foreign_qualification", Cents: 200_25},
+	}
+	w.service = sandbox.New(sandbox.Config{
+		Keys:             []string{key},
+		OpeningBalance:   []int64{1_500_00, 20_000_00}[seed%2],
+		Fees:             w.fees,
+		ExpeditedService: 51_13,
+		Seed:             seed,
+	})
+	w.network = &network{service: w.service, handler: w.service.Handler(), merged: make(map[string]string)}
+	w.service.AddUser(sandbox.User{ID: "user_1"})
+	for i := range 6 {
+		c := &company{id: fmt.Sprintf("comp_%d", i), name: fmt.Sprintf("Plover %d LLC", i)}
+		agents := map[string]sandbox.Agent{"DE": sandbox.ActiveService}
+		if i%2 == 0 {
+			agents["NV"] = sandbox.ActiveService
+		}
+		w.service.AddCompany(sandbox.Company{
+			ID:             c.id,
+			LegalName:      c.name,
+			EntityType:     "LLC",
+			FormationState: "DE",
+			UserID:         "user_1",
+			Agents:         agents,
+		})
+		w.companies = append(w.companies, c)
+	}
+	return w
+}
+
+func (w *world) open() {
+	w.writeFees()
+	w.office = w.start("the office")
+	for _, name := range []string{"worker A", "worker B"} {
+		w.workers = append(w.workers, w.start(name))
+	}
+}
+
+// close ends all processes.
+func (w *world) close() {
+	for _, p := range w.processes() {
+		w.end(p)
+	}
+	w.service.Close()
+	synctest.Wait()
+}
+
+func (w *world) processes() []*process {
+	if w.office == nil {
+		return w.workers
+	}
+	return append([]*process{w.office}, w.workers...)
+}
+
+// start starts a process. Processes start at different times, so that their timers do not fire at
+// once.
+func (w *world) start(name string) *process {
+	time.Sleep(7 * time.Millisecond)
+	p := &process{name: name}
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	var err error
+	p.ledger, err = ledger.Open(p.ctx, ledger.Config{
+		Dir:     w.dir,
+		Now:     time.Now,
+		Clock:   time.Now,
+		Lease:   lease,
+		Timeout: requestTimeout,
+	})
+	must(err)
+	p.client, err = filingapi.New(filingapi.Config{
+		BaseURL:   "https://filing.example/v1",
+		Key:       key,
+		Timeout:   requestTimeout,
+		Transport: &transport{w.network, p},
+	})
+	must(err)
+	return p
+}
+
+// end ends a process wherever it is. Its requests arrive at the filing service or do not.
+func (w *world) end(p *process) (lost []string) {
+	_ = p.ledger.Close()
+	for _, r := range w.network.of(p) {
+		what := "had reached the filing service"
+		if r.answer == nil && w.dice != nil && w.dice.IntN(2) == 0 {
+			w.network.deliver(r)
+		} else if r.answer == nil {
+			what = "never arrived"
+		}
+		lost = append(lost, fmt.Sprintf("%s %s", r, what))
+		w.network.lose(r, errReset)
+	}
+	p.kill()
+	p.placing.Wait()
+	p.client.Close()
+	return lost
+}
+
+// of returns the waiting requests of a process.
+func (n *network) of(p *process) (all []*request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.waiting {
+		if p == nil || r.process == p {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// place has a worker place a row, as far as the network lets it.
+func (w *world) place(p *process, row int64) error {
+	quoter, err := w.quoter(p)(p.ctx)
+	if err != nil {
+		return err
+	}
+	placer := jobs.NewPlacer(jobs.Config{
+		Service:     p.client,
+		Ledger:      p.ledger,
+		Quoter:      quoter,
+		Concurrency: 4,
+	})
+	p.placing.Go(func() { placer.Place(p.ctx, []int64{row}) })
+	synctest.Wait()
+	return nil
+}
+
+// quoter returns the source of the present prices and fees.
+func (w *world) quoter(p *process) pricing.Source {
+	return func(ctx context.Context) (pricing.Quoter, error) {
+		prices, err := pricing.FetchPrices(ctx, p.client, p.ledger)
+		if err != nil {
+			return nil, err
+		}
+		book, err := pricing.NewPriceBook(prices, "")
+		return pricing.NewRates(book, w.rates), err
+	}
+}
+
+// writeFees writes the firm's table of fees, which are those of the filing service.
+func (w *world) writeFees() {
+	lines := []string{"product,state,entityType,amount", "expedited-service,,,51.13"}
+	for _, f := range w.fees {
+		product := strings.ReplaceAll(f.Product, "_", "-")
+		lines = append(lines, fmt.Sprintf("%s,,,%s", product, money.Cents(f.Cents)))
+	}
+	path := filepath.Join(w.dir, "fees.csv")
+	must(writeFile(path, []byte(strings.Join(lines, "\n")+"\n")))
+	var err error
+	w.rates, err = pricing.LoadFees(path)
+	must(err)
+}
+
+// resolver returns the resolver of a person in the office.
+func (w *world) resolver() *resolve.Service {
+	return &resolve.Service{
+		Ledger: w.office.ledger,
+		Client: func() (*filingapi.Client, error) { return w.office.client, nil },
+		By:     "ana",
+	}
+}
+
+// audit proves the ledger.
+func (w *world) audit() {
+	report, err := w.office.ledger.Verify(context.Background())
+	must(err)
+	for _, wrong := range append(report.Wrong, report.Twice...) {
+		w.fail("audit: %s", wrong)
+	}
+	for _, twice := range w.service.Books().Duplicates() {
+		w.fail("bought twice: %s, as %s", twice.Key, strings.Join(twice.OrderIDs, " and "))
+	}
+	for _, v := range w.service.Violations() {
+		if !v.Hidden {
+			w.fail("%s", v)
+		}
+	}
+}
+
+// rows returns the rows of a batch.
+func (w *world) rows(batch string) (rows []ledger.Row) {
+	for r, err := range w.office.ledger.Rows(context.Background(), batch) {
+		must(err)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// pick picks one of several.
+func pick[T any](w *world, from []T) (T, bool) {
+	if len(from) == 0 {
+		var none T
+		return none, false
+	}
+	return from[w.dice.IntN(len(from))], true
+}
+
+// halted reports whether the fleet is halted for a reason.
+func (w *world) halted(reason filing.Halt) bool {
+	h, err := w.office.ledger.Fleet().Halt(context.Background())
+	must(err)
+	return h.Reason == reason
+}
