@@ -38,6 +38,7 @@
 //	outbox      notifications until they are sent
 //	account     people of the page: accounts, sessions, one-time links, passkeys
 //	ledger      batches, rows, attempts, purchases, entries, halts, leases, events
+//	approval    a second person above an amount: policy, contributors, history
 //	backup      copies of an SQLite ledger
 //
 // From a spreadsheet to a placed order:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -50,7 +51,7 @@ asking, and any other plan is refused.`,
 }
 
 func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger, b ledger.Batch) error {
-	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
+	increase, err := approval.New(l.Ledger).CostIncrease(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	}
 	// Check this before any quote is loaded or shown.
-	why, err := l.Approvals().Barred(audit.AtTerminal(ctx, currentUser()), b.ID, currentUser())
+	why, err := approval.New(l.Ledger).Barred(audit.AtTerminal(ctx, currentUser()), b.ID, currentUser())
 	if err == nil && why != nil {
 		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
 	}
@@ -82,7 +83,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 		}
 	}
 	switch {
-	case errors.Is(changed, ledger.ErrChanged):
+	case errors.Is(changed, approval.ErrChanged):
 		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", changed, b.ID)
 	case changed != nil:
 		return changed
@@ -97,7 +98,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 	}
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
 	switch err := p.Approve(audited, l.Ledger, currentUser()); {
-	case errors.Is(err, ledger.ErrChanged):
+	case errors.Is(err, approval.ErrChanged):
 		return fmt.Errorf("%w. To see the new plan: importer approve %s", err, b.ID)
 	case err != nil:
 		return err
@@ -109,7 +110,7 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 // howToApprove explains where a batch can be approved. Under a policy that covers commands, this is
 // only the page.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
-	why, err := l.Approvals().Barred(audit.AtTerminal(ctx, currentUser()), batch, currentUser())
+	why, err := approval.New(l).Barred(audit.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
 		return "An approver must sign in to the page and approve it there."
 	}
@@ -119,7 +120,7 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 // approveCosts shows the rows of a batch that cost more than approved, if any, and asks for approval
 // of the new cost.
 func approveCosts(ctx context.Context, o approveOptions, t *terminal, l *ledger.Ledger, b ledger.Batch) error {
-	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
+	increase, err := approval.New(l).CostIncrease(ctx, b.ID)
 	if err != nil || increase.Rows == 0 {
 		return err
 	}
@@ -140,7 +141,7 @@ func approveCosts(ctx context.Context, o approveOptions, t *terminal, l *ledger.
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", rows, increase.Cost, increase.Approved.Dollars(),
 		increase.Plan)
-	if err := l.Approvals().ApproveCosts(withAudit(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
+	if err := approval.New(l).ApproveCosts(withAudit(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
 	}
 	t.say("Approved: %s for %s.", rows, increase.Cost)

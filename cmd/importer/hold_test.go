@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -42,7 +43,7 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 		"paused": {func(t *testing.T, l *ledger.Ledger) error { return l.PauseBatch(t.Context(), "b") },
 			"This batch is paused. To resume it: importer resume b."},
 		"approval": {func(t *testing.T, l *ledger.Ledger) error {
-			return l.Approvals().Request(t.Context(), "b", "plan")
+			return approval.New(l).Request(t.Context(), "b", "plan")
 		}, "This batch is waiting for approval. Approve it on the page or with importer approve b."},
 		"key": {func(t *testing.T, l *ledger.Ledger) error {
 			return l.Fleet().RecordKeyRefused(t.Context(), "unknown key")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -46,7 +47,7 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, ledger.Config{Dir: dir})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, Gate: approval.Gate{}})
 	if err != nil {
 		return err
 	}

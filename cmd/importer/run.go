@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -395,7 +396,7 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	}
 	err := approveCosts(ctx, approveOptions{yes: r.opts.yes}, r.terminal, r.ledger, r.batch)
 	switch {
-	case errors.Is(err, ledger.ErrSecondPerson), errors.Is(err, ledger.ErrApproveBatchFirst):
+	case errors.Is(err, approval.ErrSecondPerson), errors.Is(err, approval.ErrApproveBatchFirst):
 		r.terminal.say("Nothing was approved: %v.", err)
 	// Without approval they keep waiting.
 	case !errors.Is(err, errDeclined):
@@ -436,7 +437,7 @@ func (r *filingRun) confirmOrders(ctx context.Context, queue *jobs.Queue, quoter
 	if err != nil {
 		return err
 	}
-	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
+	second, err := approval.New(r.ledger).NeedsSecond(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}

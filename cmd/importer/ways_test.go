@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -107,7 +108,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: second")
 	}
 	ctx := audit.With(context.Background(), audit.Event{By: "vera", What: "approve"})
-	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER")})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER"), Gate: approval.Gate{}})
 	ts.Check(err)
 	defer l.Close()
 	if _, err := l.Accounts().Find(ctx, "vera"); err != nil {
@@ -122,10 +123,10 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			ts.Check(p.Approve(ctx, l, "vera"))
 		}
-		c, err := l.Approvals().CostIncrease(ctx, b.ID)
+		c, err := approval.New(l).CostIncrease(ctx, b.ID)
 		ts.Check(err)
 		if c.Rows > 0 {
-			ts.Check(l.Approvals().ApproveCosts(ctx, b.ID, c))
+			ts.Check(approval.New(l).ApproveCosts(ctx, b.ID, c))
 		}
 	}
 }
@@ -137,9 +138,9 @@ func policy(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: policy [second] [terminal]")
 	}
-	l, err := ledger.Open(context.Background(), ledger.Config{Dir: ts.Getenv("LEDGER")})
+	l, err := ledger.Open(context.Background(), ledger.Config{Dir: ts.Getenv("LEDGER"), Gate: approval.Gate{}})
 	ts.Check(err)
 	defer l.Close()
-	ts.Check(l.Approvals().ChangePolicy(context.Background(),
-		ledger.Policy{Second: slices.Contains(args, "second"), Terminal: slices.Contains(args, "terminal")}))
+	ts.Check(approval.New(l).ChangePolicy(context.Background(),
+		approval.Policy{Second: slices.Contains(args, "second"), Terminal: slices.Contains(args, "terminal")}))
 }

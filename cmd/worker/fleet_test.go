@@ -22,6 +22,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -107,7 +108,12 @@ func newProof(t *testing.T) *proof {
 	fees := filepath.Join(p.dir, "fees.csv")
 	p.must(os.WriteFile(fees, []byte("product,state,entityType,amount\nannual-report,,LLC,300.00\n"), 0o600))
 	seal := strings.Repeat("5ea1", 16)
-	p.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: p.dir, DatabaseURL: p.database, SealKey: seal})
+	p.ledger, err = ledger.Open(t.Context(), ledger.Config{
+		Dir:         p.dir,
+		DatabaseURL: p.database,
+		SealKey:     seal,
+		Gate:        approval.Gate{},
+	})
 	p.must(err)
 	t.Cleanup(func() { p.ledger.Close() })
 	queue := startRedis(t)

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -281,6 +282,7 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 		RepeatAgents: e.RepeatAgents,
 		Tolerance:    e.CostTolerance,
 		Timeout:      e.Timeout,
+		Gate:         approval.Gate{},
 	})
 }
 

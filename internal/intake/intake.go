@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -159,12 +160,13 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 // requires a second person or always is set. plan identifies the orders to approve. It is empty if
 // no approval is needed.
 func RequestApproval(ctx context.Context, l *ledger.Ledger, batch string, always bool) (plan string, err error) {
-	second, err := l.Approvals().NeedsSecond(ctx, batch)
+	approvals := approval.New(l)
+	second, err := approvals.NeedsSecond(ctx, batch)
 	if err != nil || !second && !always {
 		return "", err
 	}
 	if plan, _, err = pricing.ApprovalHash(ctx, l, batch); err != nil {
 		return "", err
 	}
-	return plan, l.Approvals().Request(ctx, batch, plan)
+	return plan, approvals.Request(ctx, batch, plan)
 }

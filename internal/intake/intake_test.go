@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
@@ -37,7 +38,7 @@ func (s *service) Quote(*filing.Order, pricing.Facts) pricing.Quote {
 // company under its ID, and is quoted again once the record is corrected, although no other row
 // can be sent. Nothing may be sent before the requested approval is given.
 func TestIntake(t *testing.T) {
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), Gate: approval.Gate{}})
 	if err != nil {
 		t.Fatal(err)
 	}

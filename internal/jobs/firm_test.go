@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -149,7 +150,13 @@ func (f *firm) approve(batch, by string) {
 // openLedger opens the ledger as another process does.
 func (f *firm) openLedger(change ...func(*ledger.Config)) *ledger.Ledger {
 	f.Helper()
-	c := ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, RepeatAgents: true, Timeout: resendAfter}
+	c := ledger.Config{
+		Dir:          f.dir,
+		DatabaseURL:  f.servers.database,
+		RepeatAgents: true,
+		Timeout:      resendAfter,
+		Gate:         approval.Gate{},
+	}
 	if c.DatabaseURL != "" { // a key file does on one machine
 		c.SealKey = strings.Repeat("0d", 32)
 	}

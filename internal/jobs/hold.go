@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -101,7 +102,7 @@ type BatchFacts struct {
 	Figures   ledger.Figures
 	Halted    ledger.Halted
 	Balance   ledger.Balance
-	Increase  ledger.CostIncrease
+	Increase  approval.CostIncrease
 	Processes []ledger.Process
 }
 
@@ -115,7 +116,7 @@ func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, figur
 	if f.Balance, err = l.Balance(ctx); err != nil {
 		return f, err
 	}
-	if f.Increase, err = l.Approvals().CostIncrease(ctx, b.ID); err != nil {
+	if f.Increase, err = approval.New(l).CostIncrease(ctx, b.ID); err != nil {
 		return f, err
 	}
 	f.Processes, err = l.Fleet().Processes(ctx)
@@ -180,7 +181,7 @@ func workersHold(processes []ledger.Process) Hold {
 	return hold
 }
 
-func costText(c ledger.CostIncrease) string {
+func costText(c approval.CostIncrease) string {
 	rows := text.Count(c.Rows, "row")
 	switch {
 	case c.Approved == 0 && c.Cost.Amount > 0:

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -121,7 +122,7 @@ func TestPlacer_HigherCostWaitsForApproval(t *testing.T) {
 	f.must(f.Quotes().Save(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
 	plan, _, err := pricing.ApprovalHash(t.Context(), f.Ledger, "a")
 	f.must(err)
-	f.must(f.Approvals().Request(t.Context(), "a", plan))
+	f.must(approval.New(f.Ledger).Request(t.Context(), "a", plan))
 	f.approve("a", "ana")
 	f.run("a")
 	if r := f.rows("a")[0]; r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
@@ -49,10 +50,10 @@ func (f *firm) approveCosts(batch string) {
 	f.Helper()
 	_, err := pricing.QuoteBatch(f.Context(), f.Ledger, f.quoter(), batch)
 	f.must(err)
-	waiting, err := f.Approvals().CostIncrease(f.Context(), batch)
+	waiting, err := approval.New(f.Ledger).CostIncrease(f.Context(), batch)
 	f.must(err)
 	if waiting.Rows > 0 {
-		f.must(f.Approvals().ApproveCosts(f.Context(), batch, waiting))
+		f.must(approval.New(f.Ledger).ApproveCosts(f.Context(), batch, waiting))
 	}
 }
 

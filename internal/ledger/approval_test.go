@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -19,15 +20,15 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
 			}
 		}
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrNoApprovalNeeded) // none was asked for
-		s.wantErr(l.Approvals().ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
-		s.must(l.Approvals().Request(ctx, "a", "one"))
-		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "two"))
+		s.wantErr(approval.New(l).ChangePlan(ctx, "a", "", "new"), approval.ErrNoApprovalNeeded) // none was asked for
+		s.wantErr(approval.New(l).ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
+		s.must(approval.New(l).Request(ctx, "a", "one"))
+		s.must(approval.New(l).ChangePlan(ctx, "a", "one", "two"))
 		plan("two", ledger.ApprovalNeeded)
-		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
+		s.must(approval.New(l).ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
 		plan("two", ledger.ApprovalNeeded)
-		s.must(l.Approvals().Approve(ctx, "a", "two", "vera"))
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrNoApprovalNeeded)
+		s.must(approve(ctx, l, "a", "two", "vera"))
+		s.wantErr(approval.New(l).ChangePlan(ctx, "a", "two", "four"), approval.ErrNoApprovalNeeded)
 		plan("two", ledger.ApprovalGiven)
 	})
 }
@@ -37,10 +38,10 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 func TestGiveApproval_UncertainRows(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
-		s.must(l.Approvals().Request(ctx, "a", "plan"))
+		s.must(approval.New(l).Request(ctx, "a", "plan"))
 		s.must(l.Restores().Begin(ctx, s.clock()))
 		s.suppose(l, s.clock(), rows[0])
-		s.must(l.Approvals().Approve(ctx, "a", "plan", "vera"))
+		s.must(approve(ctx, l, "a", "plan", "vera"))
 		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "Ana looked"))
 		s.must(l.Restores().EndUnsent(ctx))
 		sendable := func(want ...int64) {
@@ -50,11 +51,11 @@ func TestGiveApproval_UncertainRows(t *testing.T) {
 			}
 		}
 		sendable(rows[1].ID)
-		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		looked, err := approval.New(l).CostIncrease(ctx, "a")
 		if s.must(err); looked.Rows != 1 {
 			s.Errorf("%+v wait for approval", looked)
 		}
-		s.must(l.Approvals().ApproveCosts(ctx, "a", looked))
+		s.must(approval.New(l).ApproveCosts(ctx, "a", looked))
 		sendable(rows[0].ID, rows[1].ID)
 	})
 }

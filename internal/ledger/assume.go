@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -30,17 +29,17 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 	all := make([]Begun, len(intents))
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
-		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		err := l.change(ctx, func(tx *Tx) error {
 			now := store.ToMillis(l.Now())
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}
 			}
-			in, err := l.readSnapshot(ctx, tx, group, now)
+			in, err := tx.readSnapshot(ctx, group, now)
 			if err != nil {
 				return err
 			}
-			d := l.newDecision(in, c, now)
+			d := tx.newDecision(in, now)
 			for i := range some {
 				begun, err := d.assumeSent(&some[i], store.ToMillis(since), why)
 				if err != nil {
@@ -48,10 +47,10 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 				}
 				all[from+i] = begun
 			}
-			if err := l.writeChanges(ctx, tx, d); err != nil {
+			if err := tx.write(ctx, d); err != nil {
 				return err
 			}
-			return l.allocateFunds(ctx, tx, c) // less is available for others
+			return tx.AllocateFunds(ctx) // less is available for others
 		})
 		if err != nil {
 			return nil, fmt.Errorf("assume that rows were sent: %w", err)
@@ -76,7 +75,7 @@ func (d *decision) assumeSent(in *Intent, since int64, why string) (Begun, error
 	}
 	d.reserve(s, in)
 	s.message, s.due, s.uncertain = why, 0, false
-	s.blockedOn, s.awaited = "", ""
+	s.blockedOn, s.awaitedKey = "", ""
 	d.attempts = append(d.attempts, store.Record{
 		store.Number("row", s.id),
 		store.Number("number", s.lastAttempt),
@@ -101,7 +100,11 @@ func (d *decision) assumeSent(in *Intent, since int64, why string) (Begun, error
 // and its order exist. Known are the claims of the order that identify the company by its ID.
 func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, attempt int, orderIDs []string,
 	company filing.Company, known []Claim, why string) error {
-	return l.resolve(ctx, resolution{row: row, attempt: attempt, orderIDs: orderIDs, known: known,
+	return l.resolve(ctx, resolution{
+		row:      row,
+		attempt:  attempt,
+		orderIDs: orderIDs,
+		known:    known,
 		decide: func(d *decision, s *rowState, of map[string]filing.Product) error {
 			if s.senders[s.lastAttempt] != assumedOwner || !s.creating {
 				return ErrCreating
@@ -120,7 +123,8 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, attempt i
 				[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, s.expectedCost(), why)
 			d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 			return nil
-		}})
+		},
+	})
 }
 
 // rememberCreated records the company of a row whose creation was uncertain.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -70,13 +69,13 @@ func (l Entries) Adjust(ctx context.Context, amount money.Cents, reason string) 
 
 func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.Cents, note string,
 	apply func(*control)) error {
-	err := db.changeOnce(ctx, func(tx *sql.Tx, c *control) error {
-		apply(c)
+	err := db.changeOnce(ctx, func(tx *Tx) error {
+		apply(tx.control)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`,
 			store.ToMillis(db.Now()), kind, int64(amount), note); err != nil {
 			return err
 		}
-		return db.allowProbe(ctx, tx, c)
+		return tx.allowProbe(ctx)
 	})
 	return store.Wrap(fmt.Sprintf("enter a %s of %s", kind, amount), err)
 }

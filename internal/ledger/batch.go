@@ -26,7 +26,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	if err != nil {
 		return false, fmt.Errorf("encode the fields of batch %s: %w", b.ID, err)
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err = l.change(ctx, func(tx *Tx) error {
 		var open, prepared, canceled bool
 		var owner string
 		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
@@ -37,10 +37,10 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		case open || prepared || canceled: // a batch canceled before it began stays canceled
 			return nil
 		default:
-			if err := l.refuseForeignImport(ctx, tx, owner); err != nil {
+			if err := tx.refuseForeignImport(ctx, owner); err != nil {
 				return err
 			}
-			if err := clearBatch(ctx, tx, b.ID); err != nil {
+			if err := tx.deleteBatch(ctx, b.ID); err != nil {
 				return err
 			}
 		}
@@ -60,11 +60,12 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	return created, nil
 }
 
-// clearBatch deletes a batch that was never open, with its rows.
-func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
-	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
-		`DELETE FROM approval_history WHERE object = $1`,
-		`DELETE FROM secrets WHERE batch = $1`,
+// deleteBatch deletes a batch that was never open, with its rows.
+func (tx *Tx) deleteBatch(ctx context.Context, batch string) error {
+	if err := tx.db.gate.Forget(ctx, tx, batch); err != nil {
+		return err
+	}
+	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`,
 		`DELETE FROM originals WHERE batch = $1`,
 		`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
@@ -125,17 +126,17 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		}
 		records[i] = append(records[i], r.companyColumns(b.Fields)...)
 	}
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := l.requireImport(ctx, tx, batch); err != nil {
+	err = l.change(ctx, func(tx *Tx) error {
+		if err := tx.requireImport(ctx, batch); err != nil {
 			return err
 		}
 		if err := l.ExecRecords(
-			ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
+			ctx, tx.Tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
 			secrets); err != nil {
 			return err
 		}
 		return l.ExecRecords(
-			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
+			ctx, tx.Tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
 					priority, updated_at, corrects, repeats, company_key, company_name, company_words, client,
 					client_folded)
 				SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty,
@@ -149,11 +150,11 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 
 // requireImport returns ErrImport unless this process may still add rows to the batch. Another
 // process may have found it dead and started the import again.
-func (db *database) requireImport(ctx context.Context, tx *sql.Tx, batch string) error {
-	switch s, err := loadStage(ctx, tx, batch); {
+func (tx *Tx) requireImport(ctx context.Context, batch string) error {
+	switch s, err := tx.loadStage(ctx, batch); {
 	case err != nil:
 		return err
-	case s.open || s.prepared || s.owner != db.owner.ID:
+	case s.open || s.prepared || s.owner != tx.db.owner.ID:
 		return ErrImport
 	}
 	return nil
@@ -165,7 +166,7 @@ type stage struct {
 	owner                    string
 }
 
-func loadStage(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
+func (tx *Tx) loadStage(ctx context.Context, batch string) (stage, error) {
 	var s stage
 	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
 		batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
@@ -184,8 +185,8 @@ func encodeJSON(v any, none bool) (string, error) {
 // PrepareBatch ends the import and leaves the batch waiting for approval. Any process may then open
 // it, even if this one has ended.
 func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if err := l.requireImport(ctx, tx, batch); err != nil {
+	err := l.change(ctx, func(tx *Tx) error {
+		if err := tx.requireImport(ctx, batch); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(
@@ -200,8 +201,8 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 // cover all of them, rows with a priority are sent in its order. It returns ErrNotFound,
 // ErrCanceled and ErrImport.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		s, err := loadStage(ctx, tx, batch)
+	err := l.change(ctx, func(tx *Tx) error {
+		s, err := tx.loadStage(ctx, batch)
 		switch {
 		case err != nil:
 			return err
@@ -210,17 +211,15 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 		case s.open || !s.prepared && s.owner != l.owner.ID:
 			return ErrImport
 		}
-		return l.openBatch(ctx, tx, c, batch)
+		return tx.OpenBatch(ctx, batch)
 	})
 	return store.Wrap("open batch "+batch, err)
 }
 
-func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
-	// A later approval needs the contributors, even if the current policy does not.
-	if err := gather(ctx, tx, batch); err != nil {
-		return err
-	}
-	if err := db.hold(ctx, tx, batch); err != nil {
+// OpenBatch opens a batch within a change. The caller has checked that it is prepared. The batch waits
+// for approval if the Gate requires it.
+func (tx *Tx) OpenBatch(ctx context.Context, batch string) error {
+	if err := tx.db.gate.BeforeOpen(ctx, tx, batch); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx,
@@ -231,45 +230,44 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 		return err
 	}
-	if err := db.recordSubmission(ctx, tx, batch); err != nil {
+	if err := tx.db.gate.AfterOpen(ctx, tx, batch); err != nil {
 		return err
 	}
-	if err := db.finishCorrected(ctx, tx, batch); err != nil {
+	if err := tx.finishCorrected(ctx, batch); err != nil {
 		return err
 	}
-	return db.allocateFunds(ctx, tx, c)
+	return tx.AllocateFunds(ctx)
 }
 
-// dropBatch deletes a prepared batch that was not opened and that no upload refers to any more.
-func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
-	var idle bool
-	err := tx.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0)
-			AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
-	if err != nil || !idle {
+// DeletePrepared deletes a prepared batch within a change, unless it was opened or canceled.
+func (tx *Tx) DeletePrepared(ctx context.Context, batch string) error {
+	switch s, err := tx.loadStage(ctx, batch); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil || s.open || !s.prepared || s.canceled:
 		return err
 	}
-	return clearBatch(ctx, tx, batch)
+	return tx.deleteBatch(ctx, batch)
 }
 
 // PauseBatch keeps the batch's rows from being sent until ResumeBatch. Until then its share of the
 // funds is available to other batches.
 func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
-	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.allocateFunds)
+	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, (*Tx).AllocateFunds)
 }
 
 // ResumeBatch ends a pause. Because a person has looked, it also lets a fleet halted for funds
 // probe at once.
 func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
-	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.allowProbe)
+	return l.changeBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, (*Tx).allowProbe)
 }
 
 // changeBatch changes a batch and its corrections and calls then, in one commit.
 func (db *database) changeBatch(ctx context.Context, batch, query string,
-	then func(context.Context, *sql.Tx, *control) error) error {
-	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
+	then func(*Tx, context.Context) error) error {
+	err := db.change(ctx, func(tx *Tx) error {
 		found := false
-		err := db.withCorrections(ctx, tx, batch, func(batch string) error {
+		err := tx.withCorrections(ctx, batch, func(batch string) error {
 			found = true
 			_, err := tx.ExecContext(ctx, query, batch)
 			return err
@@ -280,7 +278,7 @@ func (db *database) changeBatch(ctx context.Context, batch, query string,
 		case !found:
 			return ErrNotFound
 		}
-		return then(ctx, tx, c)
+		return then(tx, ctx)
 	})
 	return store.Wrap("change batch "+batch, err)
 }
@@ -297,17 +295,17 @@ const (
 // Rows in flight follow if they come back unsent. Rows with an uncertain attempt become uncertain.
 // Sending them again would resolve them, but could buy items that are no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err = l.change(ctx, func(tx *Tx) error {
 		rows = 0
-		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
-			n, err := l.cancelBatch(ctx, tx, batch, canceledUnsent)
+		err := tx.withCorrections(ctx, batch, func(batch string) error {
+			n, err := tx.CancelBatch(ctx, batch, canceledUnsent)
 			rows += n
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return l.allocateFunds(ctx, tx, c) // its share becomes available to others
+		return tx.AllocateFunds(ctx) // its share becomes available to others
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
@@ -315,35 +313,35 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// cancelBatch cancels a batch and its unsent rows, whose message is why. It returns ErrUnchecked if
+// CancelBatch cancels a batch and its unsent rows within a change. Their message is why. It returns ErrUnchecked if
 // rows may have been sent before the ledger was restored.
-func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why string) (rows int, err error) {
-	if err := db.requireChecked(ctx, tx, batch); err != nil {
+func (tx *Tx) CancelBatch(ctx context.Context, batch, why string) (rows int, err error) {
+	if err := tx.requireChecked(ctx, batch); err != nil {
 		return 0, err
 	}
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
-		batch, audit.Person(ctx), store.ToMillis(db.Now())); err != nil {
+		batch, audit.Person(ctx), store.ToMillis(tx.Now())); err != nil {
 		return 0, err
 	}
-	return db.cancelReady(ctx, tx, batch, "TRUE", why)
+	return tx.cancelReady(ctx, batch, "TRUE", why)
 }
 
 // cancelReady cancels the ready rows of a batch that match a condition. Their message is why. Rows
 // with an uncertain attempt become uncertain.
-func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
+func (tx *Tx) cancelReady(ctx context.Context, batch, which, why string) (rows int, err error) {
 	rows, err = store.Affected(tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'canceled', `+unblocked+`, updated_at = $2,
+		`UPDATE rows SET result = 'canceled', `+clearBlock+`, updated_at = $2,
 				message = CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.row = rows.id AND i.order_id <> '')
 					THEN $4 ELSE $3 END
-			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, store.ToMillis(db.Now()), why,
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 0 AND `+which, batch, store.ToMillis(tx.Now()), why,
 		canceledRest))
 	if err != nil {
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'uncertain', uncertain = 0, `+unblocked+`, due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, store.ToMillis(db.Now()),
+		`UPDATE rows SET result = 'uncertain', uncertain = 0, `+clearBlock+`, due = 0, message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND uncertain = 1 AND `+which, batch, store.ToMillis(tx.Now()),
 		canceledUncertain); err != nil {
 		return 0, err
 	}
@@ -382,18 +380,18 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 // longer canceled. If incomplete is set, the same applies to a batch that may not have been
 // imported completely.
 func (db *database) sendAgain(ctx context.Context, batch, which string, incomplete bool) (rows, left int, err error) {
-	err = db.change(ctx, func(tx *sql.Tx, c *control) error {
+	err = db.change(ctx, func(tx *Tx) error {
 		rows, left = 0, 0
-		err := db.withCorrections(ctx, tx, batch, func(batch string) error {
+		err := tx.withCorrections(ctx, batch, func(batch string) error {
 			n, err := store.Affected(tx.ExecContext(ctx,
 				`UPDATE rows SET result = 'ready', blocked_on = '`+waitsAgain+
-					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+					`', awaited_key = '', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
 				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, store.ToMillis(db.Now())))
 			if err != nil {
 				return err
 			}
 			rows += n
-			if err := db.release(ctx, tx, batch, true); err != nil {
+			if err := tx.release(ctx, batch, true); err != nil {
 				return err
 			}
 			var canceled int
@@ -402,7 +400,7 @@ func (db *database) sendAgain(ctx context.Context, batch, which string, incomple
 				return err
 			}
 			left += canceled
-			s, err := loadStage(ctx, tx, batch)
+			s, err := tx.loadStage(ctx, batch)
 			if err != nil || n == 0 && (!incomplete || s.open || s.prepared) {
 				return err
 			}
@@ -414,7 +412,7 @@ func (db *database) sendAgain(ctx context.Context, batch, which string, incomple
 		if err != nil {
 			return err
 		}
-		return db.allocateFunds(ctx, tx, c)
+		return tx.AllocateFunds(ctx)
 	})
 	return rows, left, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -341,7 +342,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 func TestReviveAsksForTheApprovalAgain(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "b1", reports("b1", 1)...)[0]
-		s.must(l.Approvals().Request(ctx, "b1", "plan"))
+		s.must(approval.New(l).Request(ctx, "b1", "plan"))
 		_, err := l.CancelBatch(ctx, "b1")
 		s.must(err)
 		if n, _, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 1 {

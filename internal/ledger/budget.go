@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/balance"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -33,19 +33,19 @@ const inTurn = `SELECT t.id, t.priority, t.uncertain, t.blocked_on,
 	` AND (r.blocked_on = '' OR r.blocked_on = 'funds')) AS t
 	WHERE t.uncertain = 0 AND t.priority <> 0 OR t.need <= $1`
 
-// allocateFunds decides which ready rows the available funds cover, in the order of their priority,
+// AllocateFunds decides which ready rows the available funds cover, in the order of their priority,
 // and blocks the others. It runs whenever rows become sendable, in the same commit, so that no row
 // is sent out of turn. It updates only rows whose state changes. Without a recorded deposit no row
 // waits.
-func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) error {
+func (tx *Tx) AllocateFunds(ctx context.Context) error {
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
 		`SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+
 			` AND (r.blocked_on = '' OR r.blocked_on = 'funds')`).Scan(&needed); err != nil {
 		return fmt.Errorf("sum up what the ready rows need: %w", err)
 	}
-	available := int64(c.available())
-	if !c.declared || needed <= available {
+	available := int64(tx.control.available())
+	if !tx.control.declared || needed <= available {
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE rows SET blocked_on = '', message = '' WHERE blocked_on = 'funds'`); err != nil {
 			return fmt.Errorf("unblock the rows that wait for funds: %w", err)
@@ -66,7 +66,7 @@ func (db *database) allocateFunds(ctx context.Context, tx *sql.Tx, c *control) e
 			return fmt.Errorf("allocate the funds: %w", err)
 		}
 	}
-	return db.unblockFunded(ctx, tx, c)
+	return tx.unblockFunded(ctx)
 }
 
 // maxUnblocked limits the number of rows that are unblocked at once, and the number of unblocked
@@ -76,9 +76,9 @@ const maxUnblocked = 1000
 
 // unblockFunded unblocks the rows that wait for funds that are available now. Rows with a priority
 // leave the amount that the unblocked rows need, because those rows are due earlier.
-func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
-	available := c.available()
-	if !c.declared || available < 0 {
+func (tx *Tx) unblockFunded(ctx context.Context) error {
+	available := tx.control.available()
+	if !tx.control.declared || available < 0 {
 		available = 0
 	}
 	var awake int
@@ -123,7 +123,14 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	if err != nil {
 		return err
 	}
-	return store.Wrap("unblock rows that wait for funds", db.ExecRecords(ctx, tx,
+	return store.Wrap("unblock rows that wait for funds", tx.db.ExecRecords(ctx, tx.Tx,
 		`UPDATE rows SET blocked_on = '', message = '' {{v}} WHERE rows.id = v.id`,
 		unblocked))
+}
+
+// PendingOrders lists the unsent orders of a batch with their cost. The forecast of orders that
+// wait for funds uses them.
+func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
+	return store.List[balance.Order](ctx, l.Read, "list the orders of batch "+batch,
+		`SELECT priority, number AS "row", cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -56,7 +57,7 @@ func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 func TestApproval(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 1)...)
-		s.must(l.Approvals().Request(ctx, "a", "plan 1"))
+		s.must(approval.New(l).Request(ctx, "a", "plan 1"))
 		s.sendable(l)
 		if begun := s.begin(l, intent(rows[0])); !begun.Lost {
 			s.Errorf("%+v", begun)
@@ -64,9 +65,9 @@ func TestApproval(t *testing.T) {
 		for _, c := range []struct {
 			batch, plan string
 			want        error
-		}{{"a", "plan 2", ledger.ErrChanged}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
-			{"a", "plan 1", ledger.ErrNoApprovalNeeded}} {
-			s.wantErr(l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"), c.want)
+		}{{"a", "plan 2", approval.ErrChanged}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
+			{"a", "plan 1", approval.ErrNoApprovalNeeded}} {
+			s.wantErr(approve(ctx, l, c.batch, c.plan, "Ana"), c.want)
 		}
 		s.sendable(l, rows...)
 		b, err := l.Batch(ctx, "a")
@@ -74,9 +75,9 @@ func TestApproval(t *testing.T) {
 			!b.Approval.At.Equal(s.clock()) {
 			s.Errorf("%+v", b.Approval)
 		}
-		s.must(l.Approvals().Request(ctx, "a", "plan 1")) // the same plan was approved
+		s.must(approval.New(l).Request(ctx, "a", "plan 1")) // the same plan was approved
 		s.sendable(l, rows...)
-		s.must(l.Approvals().Request(ctx, "a", "plan 3"))
+		s.must(approval.New(l).Request(ctx, "a", "plan 3"))
 		s.sendable(l)
 	})
 }
@@ -204,7 +205,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 			return err
 		}, filing.Uncertain},
 		"an approval is wanted": {func(s *suite, l *ledger.Ledger) error {
-			return l.Approvals().Request(s.Context(), "a", "plan")
+			return approval.New(l).Request(s.Context(), "a", "plan")
 		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {

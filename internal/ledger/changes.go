@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -34,8 +33,8 @@ type changes struct {
 	facts    map[string][]*fact
 	// secrets are the places of Social Security numbers to erase.
 	secrets []store.Record
-	// decidedKeys are the keys that were settled or freed. Rows may wait for them.
-	decidedKeys []store.Record
+	// awaitedKeys are the keys that were settled or freed and that rows may wait for.
+	awaitedKeys []store.Record
 }
 
 // claimed is a purchase that the group adds.
@@ -88,15 +87,16 @@ const (
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
-	writeUnblocked = `UPDATE rows SET ` + unblocked + `, message = ''
+	writeUnblocked = `UPDATE rows SET ` + clearBlock + `, message = ''
 		{{v}} WHERE rows.awaited_key <> '' AND rows.awaited_key = v.key`
-	// unblocked ends what a row waits for.
-	unblocked = `blocked_on = '', awaited_key = ''`
+	// clearBlock ends what a row waits for.
+	clearBlock = `blocked_on = '', awaited_key = ''`
 )
 
-// writeChanges writes what a decision changed, in a dozen statements regardless of the size of its
+// write writes what a decision changed, in a dozen statements regardless of the size of its
 // group.
-func (db *database) writeChanges(ctx context.Context, tx *sql.Tx, d *decision) error {
+func (tx *Tx) write(ctx context.Context, d *decision) error {
+	db := tx.db
 	d.conclude()
 	rows := make([]store.Record, len(d.changed))
 	fields := make(store.Record, 0, len(rows)*len(rowStateColumns))
@@ -106,7 +106,7 @@ func (db *database) writeChanges(ctx context.Context, tx *sql.Tx, d *decision) e
 	}
 	freed := purchaseRecords(d.freed)
 	// Claims are released first because the same group may claim a released key again.
-	if err := db.ExecStatements(ctx, tx,
+	if err := db.ExecStatements(ctx, tx.Tx,
 		store.Over("release claims", writeFreed, freed),
 		store.Over("remove items", writeRemoved, d.removed),
 		store.Over("report rows again", writeUnreport, d.unreport),
@@ -114,13 +114,13 @@ func (db *database) writeChanges(ctx context.Context, tx *sql.Tx, d *decision) e
 	); err != nil {
 		return err
 	}
-	if err := db.ExecStatements(ctx, tx,
+	if err := db.ExecStatements(ctx, tx.Tx,
 		store.Over("name items", nameItems, d.named),
 		store.Over("guard keys that two rows had", writeGuarded, freed),
 	); err != nil {
 		return err
 	}
-	if err := db.ExecStatements(ctx, tx,
+	if err := db.ExecStatements(ctx, tx.Tx,
 		store.Over("move rows", writeRows, rows),
 		store.Over("record attempts", writeAttempts, d.attempts),
 		store.Over("settle purchases", writeSettled, settledRecords(d.settled)),
@@ -132,7 +132,7 @@ func (db *database) writeChanges(ctx context.Context, tx *sql.Tx, d *decision) e
 		return err
 	}
 	for table, facts := range d.facts {
-		if err := db.ExecRecords(ctx, tx,
+		if err := db.ExecRecords(ctx, tx.Tx,
 			`INSERT INTO `+table+` (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}
 				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
@@ -141,26 +141,25 @@ func (db *database) writeChanges(ctx context.Context, tx *sql.Tx, d *decision) e
 		}
 	}
 	if d.unknown {
-		if err := db.ExecRecords(ctx, tx, reopenEvents, d.ordered); err != nil {
+		if err := db.ExecRecords(ctx, tx.Tx, reopenEvents, d.ordered); err != nil {
 			return fmt.Errorf("reopen the events of new orders: %w", err)
 		}
 	}
 	if d.sealed {
-		if err := db.ExecRecords(ctx, tx, eraseSecrets, d.secrets); err != nil {
+		if err := db.ExecRecords(ctx, tx.Tx, eraseSecrets, d.secrets); err != nil {
 			return fmt.Errorf("erase sealed numbers: %w", err)
 		}
 	}
 	// Rows may wait for a key that is decided now, or for funds that are available now.
 	if d.short {
-		if err := db.unblockFunded(ctx, tx, d.control); err != nil {
+		if err := tx.unblockFunded(ctx); err != nil {
 			return err
 		}
 	}
-	// A search for rows that wait for a key among many that wait for funds is slow.
 	if !d.behind {
 		return nil
 	}
-	return store.Wrap("unblock rows", db.ExecRecords(ctx, tx, writeUnblocked, d.decidedKeys))
+	return store.Wrap("unblock rows", db.ExecRecords(ctx, tx.Tx, writeUnblocked, d.awaitedKeys))
 }
 
 // claimedRecords returns the new claims that the group has not released again.

@@ -263,21 +263,21 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 // AllowProbe lets a fleet halted for funds probe at once and unblocks the rows that wait for funds.
 // A deposit, a resume and a repeated run call it.
 func (l Fleet) AllowProbe(ctx context.Context) error {
-	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.allowProbe(ctx, tx, c) })
+	return l.change(ctx, func(tx *Tx) error { return tx.allowProbe(ctx) })
 }
 
-func (db *database) allowProbe(ctx context.Context, tx *sql.Tx, c *control) error {
-	if c.halt == filing.HaltFunds {
+func (tx *Tx) allowProbe(ctx context.Context) error {
+	if c := tx.control; c.halt == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
-	return db.allocateFunds(ctx, tx, c)
+	return tx.AllocateFunds(ctx)
 }
 
 // RecordKeyAccepted ends the halt for a refused key, because the service has accepted a key since.
 func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
-	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
-		if c.halt == filing.HaltKey {
-			c.endHalt()
+	return l.change(audit.Without(ctx), func(tx *Tx) error {
+		if tx.control.halt == filing.HaltKey {
+			tx.control.endHalt()
 		}
 		return nil
 	})
@@ -285,16 +285,16 @@ func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 
 // RecordKeyRefused halts the fleet after a look-up was answered with 401 or 403.
 func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
-	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
-		c.applyAnswer(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
+	return l.change(audit.Without(ctx), func(tx *Tx) error {
+		tx.control.applyAnswer(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, tx.control.now)
 		return nil
 	})
 }
 
 // RecordBusy halts the fleet for a while after a look-up was answered with 429 or 503.
 func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
-	return l.change(audit.Without(ctx), func(_ *sql.Tx, c *control) error {
-		c.applyAnswer(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
+	return l.change(audit.Without(ctx), func(tx *Tx) error {
+		tx.control.applyAnswer(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, tx.control.now)
 		return nil
 	})
 }
@@ -302,11 +302,11 @@ func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
 // Bind ties the ledger to "test" or "live" orders at the first use. Later it returns ErrMode for
 // the other mode, because a purchase of the test environment must never pass for a real one.
 func (l Organizations) Bind(ctx context.Context, mode string) error {
-	return l.change(ctx, func(_ *sql.Tx, c *control) error {
-		if c.mode != "" && c.mode != mode {
-			return modeError(c.mode, mode)
+	return l.change(ctx, func(tx *Tx) error {
+		if tx.control.mode != "" && tx.control.mode != mode {
+			return modeError(tx.control.mode, mode)
 		}
-		c.mode = mode
+		tx.control.mode = mode
 		return nil
 	})
 }
@@ -319,7 +319,7 @@ func modeError(holds, asked string) error {
 
 // changeOnce makes the change of an audit event once. It retries a commit whose outcome is unknown.
 // ErrDone then means that the commit succeeded.
-func (db *database) changeOnce(ctx context.Context, f func(*sql.Tx, *control) error) error {
+func (db *database) changeOnce(ctx context.Context, f func(*Tx) error) error {
 	if !audit.IsPending(ctx) {
 		return db.change(ctx, f) // without an unrecorded event, a retry could make the change twice
 	}

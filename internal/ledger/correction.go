@@ -59,7 +59,7 @@ func (c *correction) leftOut() bool { return c.Result == filing.Skipped && c.Rep
 
 // finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing for
 // other batches or for one that may not be sent yet. A correction of a paused batch is paused.
-func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch string) error {
+func (tx *Tx) finishCorrected(ctx context.Context, batch string) error {
 	var original, columns, fields string
 	var waits, applied bool
 	err := tx.QueryRowContext(ctx,
@@ -71,21 +71,21 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 	if err != nil || original == "" || waits || applied {
 		return err
 	}
-	switch s, err := loadStage(ctx, tx, original); {
+	switch s, err := tx.loadStage(ctx, original); {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
 		return err
 	case !s.open && !s.prepared:
-		if err := db.refuseForeignImport(ctx, tx, s.owner); err != nil {
+		if err := tx.refuseForeignImport(ctx, s.owner); err != nil {
 			return err
 		}
 	}
-	err = db.withCorrections(ctx, tx, original, func(b string) error { return db.requireChecked(ctx, tx, b) })
+	err = tx.withCorrections(ctx, original, func(b string) error { return tx.requireChecked(ctx, b) })
 	if err != nil {
 		return err
 	}
-	all, err := listCorrections(ctx, tx, batch, original)
+	all, err := listCorrections(ctx, tx.Tx, batch, original)
 	if err != nil {
 		return err
 	}
@@ -97,14 +97,14 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		switch {
 		case c.Was == 0 || again: // added, or one row made into two
 			if c.Result != filing.Skipped {
-				err = db.addCorrected(ctx, tx, c, original)
+				err = tx.addCorrected(ctx, c, original)
 			}
 		case c.replaces() && !withdrawn[c.Repeats]: // the repeated row is not withdrawn
-			err = db.finishOriginal(ctx, tx, c)
+			err = tx.finishOriginal(ctx, c)
 		default:
 			withdrawn[c.Number] = c.Sent && (!c.Same || c.leftOut()) || c.WasResult == filing.Canceled ||
 				c.WasResult == filing.Rejected
-			err = db.skipCorrection(ctx, tx, c, batch, original)
+			err = tx.skipCorrection(ctx, c, batch, original)
 		}
 		if err != nil {
 			return fmt.Errorf("correct row %d of batch %s by row %d: %w", c.Of, original, c.Number, err)
@@ -130,14 +130,14 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 }
 
 // refuseForeignImport returns ErrImporting if the owner of an import is another living process.
-func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
+func (tx *Tx) refuseForeignImport(ctx context.Context, owner string) error {
 	// The owners are read in the transaction so that an owner that was just added counts.
-	owners, err := db.listProcesses(ctx, tx)
+	owners, err := tx.db.listProcesses(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, o := range owners {
-		if o.ID == owner && o.ID != db.owner.ID && o.Alive {
+		if o.ID == owner && o.ID != tx.db.owner.ID && o.Alive {
 			return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
 		}
 	}
@@ -163,10 +163,10 @@ func listCorrections(ctx context.Context, tx *sql.Tx, batch, original string) (a
 }
 
 // finishOriginal finishes a row that another one replaces, and the rows that it replaced itself.
-func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
-	now := store.ToMillis(db.Now())
+func (tx *Tx) finishOriginal(ctx context.Context, c correction) error {
+	now := store.ToMillis(tx.Now())
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE rows SET result = 'skipped', `+unblocked+`, due = 0, corrected_by = $2, updated_at = $3
+		`UPDATE rows SET result = 'skipped', `+clearBlock+`, due = 0, corrected_by = $2, updated_at = $3
 			WHERE id = $1`,
 		c.Was, c.ID, now); err != nil {
 		return err
@@ -187,19 +187,19 @@ func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction
 
 // addCorrected adds a row to the original that stands for an added row, so that the results include
 // it.
-func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, original string) error {
+func (tx *Tx) addCorrected(ctx context.Context, c correction, original string) error {
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO rows (batch, number, cells, result, corrected_by, updated_at)
 			SELECT $2, (SELECT COALESCE(MAX(number), 1) + 1 FROM rows WHERE batch = $2), r.cells, 'skipped', r.id, $3
 			FROM rows r
-			WHERE r.id = $1`, c.ID, original, store.ToMillis(db.Now()))
+			WHERE r.id = $1`, c.ID, original, store.ToMillis(tx.Now()))
 	return err
 }
 
 // skipCorrection skips a correction of a row that stays as it is, explains this in its message and
 // deletes its sealed number. If the original was sent and the correction differs, the original is
 // withdrawn: its orders count, and nothing more is sent of a row that a person has corrected.
-func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
+func (tx *Tx) skipCorrection(ctx context.Context, c correction, batch, original string) error {
 	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.Of, original, c.WasResult)
 	if c.Sent && c.WasResult != filing.Placed && c.WasResult != filing.Exists {
 		message += ": an order was sent for it and may exist"
@@ -211,13 +211,13 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.Was); err != nil {
 			return err
 		}
-		if _, err := db.cancelReady(ctx, tx, c.WasIn, fmt.Sprintf("id = %d", c.Was), canceledCorrected); err != nil {
+		if _, err := tx.cancelReady(ctx, c.WasIn, fmt.Sprintf("id = %d", c.Was), canceledCorrected); err != nil {
 			return err
 		}
 	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows
-			SET result = 'skipped', `+unblocked+`, message = $2
+			SET result = 'skipped', `+clearBlock+`, message = $2
 			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.ID, message)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.Number)
@@ -227,7 +227,7 @@ func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction
 
 // withCorrections calls do for a batch and for the batches of corrections whose rows its results
 // show. An action of a person on a batch thereby applies to all rows that they see in it.
-func (db *database) withCorrections(ctx context.Context, tx *sql.Tx, batch string, do func(batch string) error) error {
+func (tx *Tx) withCorrections(ctx context.Context, batch string, do func(batch string) error) error {
 	all, err := store.List[string](ctx, tx, "list the corrections of batch "+batch, selectWithCorrections, batch)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -115,10 +116,10 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 		before := map[int]filing.Result{2: filing.Placed, 3: filing.Invalid, 4: filing.Invalid, 5: filing.Invalid}
 		s.wantResults(l, "whole", before)
 
-		s.must(l.Approvals().Request(ctx, "fixes", "plan"))
+		s.must(approval.New(l).Request(ctx, "fixes", "plan"))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantResults(l, "whole", before) // it waits for its approval
-		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
+		s.must(approve(ctx, l, "fixes", "plan", "Ana"))
 		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid,
 			5: filing.Invalid, 6: filing.Ready})
 		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Skipped, 4: filing.Invalid,
@@ -257,11 +258,11 @@ func TestCorrection_IsAppliedOnce(t *testing.T) {
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready), fix(3, 0, "comp_3", filing.Ready))
 		s.must(l.OpenBatch(ctx, "fixes"))
-		if err := l.Approvals().Request(ctx, "fixes", "plan"); !errors.Is(err, ledger.ErrSubmitted) {
+		if err := approval.New(l).Request(ctx, "fixes", "plan"); !errors.Is(err, approval.ErrSubmitted) {
 			s.Error(err)
 		}
 		s.exec(`UPDATE batches SET approval = 'wanted', plan = 'plan' WHERE id = 'fixes'`)
-		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
+		s.must(approve(ctx, l, "fixes", "plan", "Ana"))
 		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
 		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
 	})
@@ -279,7 +280,7 @@ func TestCorrection_FollowsItsOriginal(t *testing.T) {
 		s.sendable(l)
 		s.exec(`UPDATE batches SET second = 1 WHERE id = 'whole'`)
 		s.correct(l, "second", "whole", fix(2, 2, "comp_20", filing.Ready))
-		if needed, err := l.Approvals().NeedsSecond(ctx, "second"); !needed || err != nil {
+		if needed, err := approval.New(l).NeedsSecond(ctx, "second"); !needed || err != nil {
 			s.Errorf("%t, %v", needed, err)
 		}
 		s.exec(`UPDATE batches SET second = 0 WHERE id = 'whole'`)
@@ -297,7 +298,7 @@ func TestCorrection_Canceled(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
 		s.correct(l, "no", "whole", fix(2, 2, "comp_2", filing.Ready))
-		s.must(l.Approvals().Request(ctx, "no", "plan"))
+		s.must(approval.New(l).Request(ctx, "no", "plan"))
 		s.must(l.OpenBatch(ctx, "no"))
 		_, err := l.CancelBatch(ctx, "no")
 		s.must(err)
@@ -316,11 +317,11 @@ func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid), filed(3, "comp_3"))
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready))
-		s.must(l.Approvals().Request(ctx, "fixes", "plan"))
+		s.must(approval.New(l).Request(ctx, "fixes", "plan"))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		_, err := l.CancelBatch(ctx, "whole")
 		s.must(err)
-		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
+		s.must(approve(ctx, l, "fixes", "plan", "Ana"))
 		if ids, err := l.Backlog().ListSendable(ctx, "", 100); err != nil || len(ids) != 1 {
 			s.Errorf("%v may be sent, %v: every ready row can be sent", ids, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -24,7 +25,7 @@ func TestCostApprovalsInAnyOrder(t *testing.T) {
 			n++
 			w := &costWorld{suite: s, l: l, batch: fmt.Sprint("b", n), canceled: make(map[int64]bool),
 				cost: make(map[int64]money.Cents)}
-			s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
+			s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{}))
 			for _, r := range s.quoted(l, w.batch, cost, cost, cost) {
 				w.rows = append(w.rows, r.ID)
 			}
@@ -51,13 +52,13 @@ type costWorld struct {
 	l        *ledger.Ledger
 	batch    string
 	rows     []int64
-	seen     []ledger.CostIncrease // as people have looked at it
-	cost     map[int64]money.Cents // of the rows that wait
+	seen     []approval.CostIncrease // as people have looked at it
+	cost     map[int64]money.Cents   // of the rows that wait
 	canceled map[int64]bool
 }
 
-func (w *costWorld) now(t *rapid.T) ledger.CostIncrease {
-	c, err := w.l.Approvals().CostIncrease(w.Context(), w.batch)
+func (w *costWorld) now(t *rapid.T) approval.CostIncrease {
+	c, err := approval.New(w.l).CostIncrease(w.Context(), w.batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func (w *costWorld) dearer(t *rapid.T) {
 
 func (w *costWorld) look(t *rapid.T) { w.seen = append(w.seen, w.now(t)) }
 
-func (w *costWorld) looked(t *rapid.T) (c ledger.CostIncrease, present bool) {
+func (w *costWorld) looked(t *rapid.T) (c approval.CostIncrease, present bool) {
 	now := w.now(t)
 	if c = now; len(w.seen) > 0 && rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
 		c = rapid.SampledFrom(w.seen).Draw(t, "looked at")
@@ -92,16 +93,16 @@ func (w *costWorld) looked(t *rapid.T) (c ledger.CostIncrease, present bool) {
 func (w *costWorld) approve(t *rapid.T) {
 	c, present := w.looked(t)
 	by := rapid.SampledFrom([]string{"ben", "cat", "ana"}).Draw(t, "by")
-	second, err := w.l.Approvals().NeedsSecond(w.Context(), w.batch)
+	second, err := approval.New(w.l).NeedsSecond(w.Context(), w.batch)
 	w.must(err)
-	err = w.l.Approvals().ApproveCosts(w.by(by), w.batch, c)
+	err = approval.New(w.l).ApproveCosts(w.by(by), w.batch, c)
 	switch {
 	case !present:
-		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalNeeded) {
+		if !errors.Is(err, approval.ErrChanged) && !errors.Is(err, approval.ErrNoApprovalNeeded) {
 			t.Fatalf("other rows than now were approved: %v", err)
 		}
 	case second && by == "ana":
-		if !errors.Is(err, ledger.ErrSecondPerson) {
+		if !errors.Is(err, approval.ErrSecondPerson) {
 			t.Fatalf("%s may not approve: %v", by, err)
 		}
 	case err != nil:
@@ -118,9 +119,9 @@ func (w *costWorld) approve(t *rapid.T) {
 
 func (w *costWorld) reject(t *rapid.T) {
 	c, present := w.looked(t)
-	err := w.l.Approvals().RejectCosts(w.by("cat"), w.batch, c, "cat", "too much")
+	err := approval.New(w.l).RejectCosts(w.by("cat"), w.batch, c, "cat", "too much")
 	if !present {
-		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalNeeded) {
+		if !errors.Is(err, approval.ErrChanged) && !errors.Is(err, approval.ErrNoApprovalNeeded) {
 			t.Fatalf("other rows than now were rejected: %v", err)
 		}
 		return
@@ -136,7 +137,7 @@ func (w *costWorld) reject(t *rapid.T) {
 
 // setPolicy sets the policy: most often one under which a second person approves.
 func (w *costWorld) setPolicy(t *rapid.T) {
-	w.must(w.l.Approvals().ChangePolicy(w.Context(), rapid.SampledFrom([]ledger.Policy{
+	w.must(approval.New(w.l).ChangePolicy(w.Context(), rapid.SampledFrom([]approval.Policy{
 		{Second: true}, {Second: true, From: 300_00}, {}}).Draw(t, "policy")))
 }
 

@@ -21,8 +21,7 @@ type database struct {
 
 	repeatAgents bool
 	tolerance    money.Cents
-	// editLimit is the maximum size of the edits of a sheet, in bytes.
-	editLimit int
+	gate         Gate
 
 	// certainty is the certainty of the balance.
 	certainty derived[money.Certainty]
@@ -46,9 +45,6 @@ type database struct {
 
 // The types over one database.
 type (
-	// Approvals manages the approvals of batches and their cost, and the policy for who may
-	// approve.
-	Approvals struct{ *database }
 	// Attention finds what needs the attention of a person.
 	Attention struct{ *database }
 	// Backlog finds the rows that wait to be placed.
@@ -84,15 +80,10 @@ type (
 	ResultFiles struct{ *database }
 	// Subscriptions manages the subscriptions that orders open. Each renews a filing every year.
 	Subscriptions struct{ *database }
-	// Uploads stores the spreadsheets that wait to be placed.
-	Uploads struct{ *database }
 )
 
 // Accounts returns the Accounts of the ledger's database.
 func (l *Ledger) Accounts() *account.Accounts { return account.New(l.DB, l.log) }
-
-// Approvals returns the Approvals of the ledger's database.
-func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
 // Attention returns the Attention of the ledger's database.
 func (l *Ledger) Attention() Attention { return Attention{l.database} }
@@ -141,6 +132,3 @@ func (l *Ledger) ResultFiles() ResultFiles { return ResultFiles{l.database} }
 
 // Subscriptions returns the Subscriptions of the ledger's database.
 func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }
-
-// Uploads returns the Uploads of the ledger's database.
-func (l *Ledger) Uploads() Uploads { return Uploads{l.database} }

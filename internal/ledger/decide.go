@@ -31,18 +31,6 @@ type decision struct {
 	restored bool
 }
 
-func (db *database) newDecision(in *snapshot, c *control, now int64) *decision {
-	return &decision{
-		snapshot:  in,
-		control:   c,
-		now:       now,
-		process:   &db.owner,
-		tolerance: db.tolerance,
-		newer:     db.RefuseNewer(c.schema, c.writtenBy),
-		restored:  db.restoreDetector.wasRestored(c),
-	}
-}
-
 // apply decides a group. It decides outcomes first, because they release money and keys for the
 // intents of the same group.
 func (d *decision) apply(group []*transition) {
@@ -94,11 +82,11 @@ func (d *decision) conclude() {
 	}
 	for _, p := range d.settled {
 		if !p.freed {
-			d.decidedKeys = append(d.decidedKeys, store.Record{store.Text("key", p.key)})
+			d.awaitedKeys = append(d.awaitedKeys, store.Record{store.Text("key", p.key)})
 		}
 	}
 	for _, p := range d.freed {
-		d.decidedKeys = append(d.decidedKeys, store.Record{store.Text("key", p.key)})
+		d.awaitedKeys = append(d.awaitedKeys, store.Record{store.Text("key", p.key)})
 	}
 }
 
@@ -136,7 +124,7 @@ func (d *decision) move(s *rowState, next filing.Result) {
 	// Otherwise the end of the block would erase the message later. Only a person ends the wait for
 	// an approval, even after an answer that leaves the row uncertain.
 	if next != filing.Ready && (next != filing.Uncertain || s.blockedOn != blockedOnApproval) {
-		s.blockedOn, s.awaited = "", ""
+		s.blockedOn, s.awaitedKey = "", ""
 	}
 	d.touch(s)
 }
@@ -398,14 +386,14 @@ func (d *decision) recordAttempt(s *rowState, a filing.Attempt, owner string, o 
 	})
 }
 
-// settleAttempts records a decision on all open attempts of the row and moves the row to the state that
+// decideAttempts records a decision on all open attempts of the row and moves the row to the state that
 // follows. Made are the purchases that a decision for placed names.
-func (d *decision) settleAttempts(s *rowState, as filing.Decision, made []filing.Purchase, message string) {
-	d.settleMatching(s, func(*filing.Attempt) bool { return true }, as, made, message)
+func (d *decision) decideAttempts(s *rowState, as filing.Decision, made []filing.Purchase, message string) {
+	d.decideMatching(s, func(*filing.Attempt) bool { return true }, as, made, message)
 }
 
-// settleMatching is settleAttempts for the open attempts that match.
-func (d *decision) settleMatching(s *rowState, matches func(*filing.Attempt) bool, as filing.Decision,
+// decideMatching is decideAttempts for the open attempts that match.
+func (d *decision) decideMatching(s *rowState, matches func(*filing.Attempt) bool, as filing.Decision,
 	made []filing.Purchase, message string) {
 	last := -1
 	var before []filing.Purchase // of earlier decisions
@@ -476,7 +464,7 @@ func (d *decision) applyState(s *rowState, state filing.RowState, claims []Claim
 	asked := s.blockedOn == blockedOnApproval &&
 		(next == filing.Ready || next == filing.Uncertain) // an answer does not approve it
 	if !asked && (next != s.result || next == filing.Ready) {
-		s.blockedOn, s.awaited = "", ""
+		s.blockedOn, s.awaitedKey = "", ""
 	}
 	s.uncertain = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
@@ -798,7 +786,7 @@ func (d *decision) deferRow(a *Deferral) error {
 		if p := d.rival(a.Wait, s.id); p == nil || p.bought {
 			return nil // the key is decided, so the row may try again at once
 		}
-		s.blockedOn, s.awaited = blockedOnKey, a.Wait
+		s.blockedOn, s.awaitedKey = blockedOnKey, a.Wait
 	}
 	s.message, s.due = a.Message, store.ToMillis(a.Due)
 	switch {

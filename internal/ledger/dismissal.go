@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -15,15 +14,15 @@ const Dismissed = "dismissed by "
 // will correct them. It returns ErrStale if their number is not the one that the caller has seen. A
 // correction that was already made of such a row still replaces it.
 func (l Corrections) DismissRows(ctx context.Context, batch, by string, seen int) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err := l.change(ctx, func(tx *Tx) error {
 		dismissed := 0
-		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
+		err := tx.withCorrections(ctx, batch, func(batch string) error {
 			// The reason of an invalid row is in its faults.
 			n, err := store.Affected(tx.ExecContext(ctx,
 				`UPDATE rows
 					SET message = CASE WHEN message = '' THEN CAST($3 AS TEXT)
 							ELSE CAST($3 AS TEXT) || ': ' || message END,
-						result = 'skipped', `+unblocked+`, due = 0, updated_at = $2
+						result = 'skipped', `+clearBlock+`, due = 0, updated_at = $2
 					WHERE batch = $1 AND result IN ('invalid', 'rejected') AND uncertain = 0
 					AND EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.open = 1)`,
 				batch, store.ToMillis(l.Now()), Dismissed+by))

@@ -10,14 +10,16 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // edited changes a draft, as a person does on the page.
-func (s *suite) edited(l *ledger.Ledger, id, by, edits string) ledger.Upload {
+func (s *suite) edited(l *ledger.Ledger, id, by, edits string) intake.Upload {
 	s.Helper()
-	u, err := l.Uploads().Edit(s.by(by), id, func(ledger.Upload) ([]byte, string, error) {
+	u, err := intake.NewUploads(l).Edit(s.by(by), id, func(intake.Upload) ([]byte, string, error) {
 		return []byte(edits), "1 cell", nil
 	})
 	s.must(err)
@@ -25,11 +27,11 @@ func (s *suite) edited(l *ledger.Ledger, id, by, edits string) ledger.Upload {
 }
 
 // preparedAgain prepares the present version of a draft as another batch.
-func (s *suite) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) ledger.Upload {
+func (s *suite) preparedAgain(l *ledger.Ledger, u intake.Upload, batch string) intake.Upload {
 	s.Helper()
 	s.imported(l, batch, u.CreatedBy)
-	s.must(l.Uploads().SetPrepared(s.Context(), u.ID, u.Version, batch, []byte("{}")))
-	u, err := l.Uploads().Find(s.Context(), u.ID)
+	s.must(intake.NewUploads(l).SetPrepared(s.Context(), u.ID, u.Version, batch, []byte("{}")))
+	u, err := intake.NewUploads(l).Find(s.Context(), u.ID)
 	s.must(err)
 	return u
 }
@@ -39,21 +41,21 @@ func (s *suite) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) l
 func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		u := s.prepared(l, "first")
-		if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || !waits {
+		if waits, err := approval.New(l).Submit(ctx, u.Draft(), "plan", "ana"); err != nil || !waits {
 			s.Fatal(waits, err)
 		}
-		s.must(l.Approvals().SendBack(ctx, "first", "ben", "the year is wrong"))
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
+		s.must(approval.New(l).SendBack(ctx, "first", "ben", "the year is wrong"))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{}))
 		u = s.preparedAgain(l, s.edited(l, u.ID, "ana", "another year"), "second")
-		s.must(l.Uploads().DropPrepared(ctx, "first"))
-		if waits, err := l.Approvals().Submit(ctx, u, "plan 2", "ana"); err != nil || !waits {
+		s.must(intake.NewUploads(l).DropPrepared(ctx, "first"))
+		if waits, err := approval.New(l).Submit(ctx, u.Draft(), "plan 2", "ana"); err != nil || !waits {
 			s.Fatal(waits, err)
 		}
 		s.sendable(l)
-		s.wantErr(l.Approvals().Approve(ctx, "second", "plan 2", "ana"), ledger.ErrSecondPerson)
-		s.must(l.Approvals().Approve(ctx, "second", "plan 2", "ben"))
+		s.wantErr(approve(ctx, l, "second", "plan 2", "ana"), approval.ErrSecondPerson)
+		s.must(approve(ctx, l, "second", "plan 2", "ben"))
 		s.sendable(l, s.rows(l, "second")[0])
 	})
 }
@@ -63,24 +65,26 @@ func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
 func TestAPreparedBatchThatIsGone(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		one := s.prepared(l, "shared")
-		other, err := l.Uploads().Add(ctx, ledger.Upload{File: "same.csv", CreatedBy: "bob"}, strings.NewReader("a"))
+		other, err := intake.NewUploads(l).Add(ctx, intake.Upload{File: "same.csv", CreatedBy: "bob"},
+			strings.NewReader("a"))
 		s.must(err)
 		s.edited(l, one.ID, "ana", "another name")
-		s.must(l.Uploads().DropPrepared(ctx, "shared"))
-		s.wantErr(l.Uploads().SetPrepared(ctx, other.ID, other.Version, "shared", []byte("{}")), ledger.ErrNotPrepared)
-		got, err := l.Uploads().Find(ctx, other.ID)
+		s.must(intake.NewUploads(l).DropPrepared(ctx, "shared"))
+		s.wantErr(intake.NewUploads(l).SetPrepared(ctx, other.ID, other.Version, "shared", []byte("{}")),
+			intake.ErrNotPrepared)
+		got, err := intake.NewUploads(l).Find(ctx, other.ID)
 		if s.must(err); got.Batch != "" || len(got.Quote) > 0 || got.Version != other.Version {
 			s.Errorf("%+v", got)
 		}
-		s.wantErr(l.Uploads().SetPrepared(ctx, other.ID, other.Version+1, "shared", nil), ledger.ErrStale)
+		s.wantErr(intake.NewUploads(l).SetPrepared(ctx, other.ID, other.Version+1, "shared", nil), ledger.ErrStale)
 		if got = s.preparedAgain(l, other, "shared"); got.Batch != "shared" || string(got.Quote) != "{}" {
 			s.Errorf("%+v", got)
 		}
 		// What was dropped after it was recorded is taken off a draft that is quoted again.
 		s.exec(`DELETE FROM rows WHERE batch = 'shared'`)
 		s.exec(`DELETE FROM batches WHERE id = 'shared'`)
-		s.wantErr(l.Uploads().SetPrepared(ctx, got.ID, got.Version, "shared", nil), ledger.ErrNotPrepared)
-		if got, err = l.Uploads().Find(ctx, other.ID); err != nil || got.Batch != "" {
+		s.wantErr(intake.NewUploads(l).SetPrepared(ctx, got.ID, got.Version, "shared", nil), intake.ErrNotPrepared)
+		if got, err = intake.NewUploads(l).Find(ctx, other.ID); err != nil || got.Batch != "" {
 			s.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -95,7 +99,7 @@ func TestEditMakesANewVersion(t *testing.T) {
 		if was.Version != u.Version+1 || was.Batch != "a" || len(was.Edits) != 0 {
 			s.Errorf("it was %+v", was)
 		}
-		now, err := l.Uploads().Find(ctx, u.ID)
+		now, err := intake.NewUploads(l).Find(ctx, u.ID)
 		if s.must(err); now.Version != u.Version+1 || now.Batch != "" || len(now.Quote) != 0 ||
 			string(now.Edits) != "987-65-4321" || now.Hash != u.Hash {
 			s.Errorf("%+v", now)
@@ -111,15 +115,15 @@ func TestEditMakesANewVersion(t *testing.T) {
 			s.Errorf("%+v", events)
 		}
 		failed := errors.New("it does not fit")
-		_, err = l.Uploads().Edit(s.by("eve"), u.ID, func(ledger.Upload) ([]byte, string, error) {
+		_, err = intake.NewUploads(l).Edit(s.by("eve"), u.ID, func(intake.Upload) ([]byte, string, error) {
 			return []byte("other"), "", failed
 		})
 		s.wantErr(err, failed)
-		if again, err := l.Uploads().Find(ctx, u.ID); err != nil || again.Version != now.Version ||
+		if again, err := intake.NewUploads(l).Find(ctx, u.ID); err != nil || again.Version != now.Version ||
 			!bytes.Equal(again.Edits, now.Edits) {
 			s.Errorf("%+v, %v", again, err)
 		}
-		_, err = l.Uploads().Edit(ctx, "none", func(ledger.Upload) ([]byte, string, error) {
+		_, err = intake.NewUploads(l).Edit(ctx, "none", func(intake.Upload) ([]byte, string, error) {
 			s.Error("there is nothing to edit")
 			return nil, "", nil
 		})
@@ -131,19 +135,19 @@ func TestEditMakesANewVersion(t *testing.T) {
 func TestEditTakesPart(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		u := s.prepared(l, "a")
 		u = s.preparedAgain(l, s.edited(l, u.ID, "ben", "another name"), "b")
-		if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || !waits {
+		if waits, err := approval.New(l).Submit(ctx, u.Draft(), "plan", "ana"); err != nil || !waits {
 			s.Fatal(waits, err)
 		}
-		_, err := l.Uploads().Edit(s.by("ben"), u.ID, func(ledger.Upload) ([]byte, string, error) {
+		_, err := intake.NewUploads(l).Edit(s.by("ben"), u.ID, func(intake.Upload) ([]byte, string, error) {
 			s.Error("it waits for approval")
 			return nil, "", nil
 		})
 		s.wantErr(err, ledger.ErrStale)
-		s.wantErr(l.Approvals().Approve(ctx, "b", "plan", "ben"), ledger.ErrSecondPerson)
-		s.must(l.Approvals().Approve(ctx, "b", "plan", "cat"))
+		s.wantErr(approve(ctx, l, "b", "plan", "ben"), approval.ErrSecondPerson)
+		s.must(approve(ctx, l, "b", "plan", "cat"))
 	})
 }
 
@@ -159,7 +163,7 @@ func TestEditsAtTheSameTimeAreMergedByCell(t *testing.T) {
 		for person := range people {
 			all.Go(func() {
 				for n := range cells {
-					now, err := ledgers[person%len(ledgers)].Uploads().Edit(s.Context(), u.ID,
+					now, err := intake.NewUploads(ledgers[person%len(ledgers)]).Edit(s.Context(), u.ID,
 						setCell(fmt.Sprint(person, " ", n), "x"))
 					if err != nil {
 						s.Error(err)
@@ -174,7 +178,7 @@ func TestEditsAtTheSameTimeAreMergedByCell(t *testing.T) {
 		for v := range versions {
 			seen[v] = true
 		}
-		now, err := ledgers[1].Uploads().Find(s.Context(), u.ID)
+		now, err := intake.NewUploads(ledgers[1]).Find(s.Context(), u.ID)
 		if s.must(err); len(seen) != people*cells || now.Version != u.Version+people*cells {
 			s.Errorf("%d versions, and it is %d", len(seen), now.Version)
 		}
@@ -185,8 +189,8 @@ func TestEditsAtTheSameTimeAreMergedByCell(t *testing.T) {
 }
 
 // setCell is an edit of one cell; "" clears it.
-func setCell(cell, value string) func(ledger.Upload) ([]byte, string, error) {
-	return func(u ledger.Upload) ([]byte, string, error) {
+func setCell(cell, value string) func(intake.Upload) ([]byte, string, error) {
+	return func(u intake.Upload) ([]byte, string, error) {
 		cells := make(map[string]string)
 		if len(u.Edits) > 0 {
 			if err := json.Unmarshal(u.Edits, &cells); err != nil {
@@ -209,28 +213,4 @@ func cellsOf(s *suite, edits []byte) map[string]string {
 		s.must(json.Unmarshal(edits, &cells))
 	}
 	return cells
-}
-
-// The edits of a draft are bounded.
-func TestEditsAreBounded(t *testing.T) {
-	onBothDatabases(t, func(s *suite) {
-		const limit = 1000
-		l, ctx := s.open(), s.Context()
-		l.LimitEdits(limit)
-		u := s.prepared(l, "a")
-		large := func(size int) error {
-			_, err := l.Uploads().Edit(ctx, u.ID, func(ledger.Upload) ([]byte, string, error) {
-				return bytes.Repeat([]byte("x"), size), "", nil
-			})
-			return err
-		}
-		s.must(large(limit))
-		s.wantErr(large(limit+1), ledger.ErrTooLarge)
-		now, err := l.Uploads().Find(ctx, u.ID)
-		if s.must(err); len(now.Edits) != limit || now.Version != u.Version+1 {
-			s.Errorf("%d bytes in version %d", len(now.Edits), now.Version)
-		}
-		now.Edits = bytes.Repeat([]byte("x"), limit+1)
-		s.wantErr(l.Uploads().Change(ctx, now), ledger.ErrTooLarge)
-	})
 }

@@ -243,8 +243,8 @@ func (l Events) Apply(ctx context.Context) (done int, err error) {
 
 // applyGroup applies one group of new events, or only the event seq if seq is not zero.
 func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err error) {
-	err = db.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: store.ToMillis(db.Now())}).applyEvents(seq)
+	err = db.change(ctx, func(tx *Tx) (err error) {
+		done, err = (&applier{db: db, ctx: ctx, tx: tx.Tx, now: store.ToMillis(db.Now())}).applyEvents(seq)
 		return err
 	})
 	return done, err

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"iter"
 
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -12,15 +11,6 @@ func (l *Ledger) SynchronousCommit(ctx context.Context) (setting string, err err
 	err = l.Read.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&setting)
 	return setting, err
 }
-
-// Approve gives the approval of a plan that a test named, whatever the rows hold.
-func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
-	return l.GiveApproval(ctx, batch, plan, by,
-		func(iter.Seq2[Row, error]) (string, error) { return plan, nil })
-}
-
-// LimitEdits bounds the edits of a sheet by what a test can wait for.
-func (l *Ledger) LimitEdits(size int) { l.editLimit = size }
 
 // Committed is what became of one transition of a group.
 type Committed struct {

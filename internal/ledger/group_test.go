@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -206,11 +207,11 @@ func TestIntentWithoutConfirmation(t *testing.T) {
 func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
-		s.must(l.Approvals().Request(ctx, "early", "plan"))
+		s.must(approval.New(l).Request(ctx, "early", "plan"))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
 		s.sendable(l, later)
-		s.must(l.Approvals().Approve(ctx, "early", "plan", "Ana"))
+		s.must(approve(ctx, l, "early", "plan", "Ana"))
 		s.sendable(l, early)
 		if begun := s.begin(l, intent(s.row(l, later.ID))); begun.Attempt != 0 {
 			s.Errorf("the money goes to the row that is due later: %+v", begun)

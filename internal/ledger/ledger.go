@@ -31,6 +31,9 @@ var (
 	ErrCanceled = errors.New("the batch was canceled")
 	// ErrTransition is returned for a change that the row's state does not allow.
 	ErrTransition = errors.New("the row's state does not allow it")
+	// ErrStale is returned for a change of something that another person has changed since it was
+	// read.
+	ErrStale = errors.New("another person has changed it since you opened it")
 )
 
 // Config configures a ledger.
@@ -55,6 +58,8 @@ type Config struct {
 	Lease time.Duration
 	// Timeout is the timeout of the requests that this process sends. The default is 30 seconds.
 	Timeout time.Duration
+	// Gate decides which orders wait for approval. If it is nil, none do.
+	Gate Gate
 }
 
 // Ledger is an open record of batches, rows, attempts, purchases and money. Each other part of the
@@ -88,11 +93,14 @@ func join(ctx context.Context, db *store.DB, c Config) (*Ledger, error) {
 		lease:        cmp.Or(c.Lease, 30*time.Second),
 		repeatAgents: c.RepeatAgents,
 		tolerance:    c.Tolerance,
-		editLimit:    maxEdits,
+		gate:         c.Gate,
 		transitions:  make(chan *transition, maxGroup),
 		stop:         make(chan struct{}),
 		committed:    make(chan struct{}),
 	}}
+	if l.gate == nil {
+		l.gate = noGate{}
+	}
 	l.owner.Timeout = cmp.Or(c.Timeout, 30*time.Second)
 	if err := errors.Join(l.loadCommits(), l.register(ctx)); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -125,18 +133,22 @@ func (l *Ledger) Close() error {
 // change runs f in one transaction that locks the control row, so that it reads and leaves a
 // consistent balance. It serves the infrequent changes by people. Placement uses the group commit
 // instead. The audit event of the context is recorded in the same transaction.
-func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
-	return db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
-		if err := db.RefuseNewer(c.schema, c.writtenBy); err != nil {
+func (db *database) change(ctx context.Context, f func(*Tx) error) error {
+	return db.commitChange(ctx, func(tx *Tx) error {
+		if err := db.RefuseNewer(tx.control.schema, tx.control.writtenBy); err != nil {
 			return err
 		}
-		return f(tx, c)
+		return f(tx)
 	})
 }
 
+// Change runs f in one change of the ledger. The packages beside the ledger change their tables
+// with it if their records must commit together with the ledger's.
+func (l *Ledger) Change(ctx context.Context, f func(*Tx) error) error { return l.change(ctx, f) }
+
 // commitChange is change for a ledger of any version. It records in-flight answers even if a newer
 // version has migrated the tables.
-func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) error {
+func (db *database) commitChange(ctx context.Context, f func(*Tx) error) error {
 	var c *control
 	err := db.TransactNoticing(ctx, func(tx *sql.Tx, replaced bool) (err error) {
 		known := db.restoreDetector.highest()
@@ -144,10 +156,11 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 			return err
 		}
 		c.fileReplaced = replaced
-		if err := db.detectRestore(ctx, tx, c, known); err != nil {
+		change := &Tx{tx, db, c}
+		if err := change.detectRestore(ctx, known); err != nil {
 			return err
 		}
-		if err := f(tx, c); err != nil {
+		if err := f(change); err != nil {
 			return err
 		}
 		c.commits++

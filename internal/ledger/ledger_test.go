@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -45,6 +47,7 @@ func onBothDatabases(t *testing.T, test func(*suite)) {
 			Clock:        s.clock,
 			Lease:        24 * time.Hour,
 			Timeout:      time.Nanosecond, // a row may be sent again at once
+			Gate:         approval.Gate{},
 		}
 		test(s)
 		if err := s.open().Audit(t.Context()); err != nil {
@@ -119,6 +122,12 @@ func (s *suite) must(err error) {
 	if err != nil {
 		s.Fatal(err)
 	}
+}
+
+// approve gives the approval of a plan that a test named, whatever the rows hold.
+func approve(ctx context.Context, l *ledger.Ledger, batch, plan, by string) error {
+	return approval.New(l).GiveApproval(ctx, batch, plan, by,
+		func(iter.Seq2[ledger.Row, error]) (string, error) { return plan, nil })
 }
 
 // row reads a row as it is now.

@@ -1,18 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
-
-	"github.com/bulkfiling/bulkfiling/internal/audit"
-	"github.com/bulkfiling/bulkfiling/internal/money"
-	"github.com/bulkfiling/bulkfiling/internal/store"
-)
+import "context"
 
 // The approved cost of a row is a limit. An order that would cost more waits for a new approval.
 // Opening or approving a batch approves its quotes. A row without a quote then has an unknown
@@ -23,123 +11,47 @@ const approveQuotes = `UPDATE rows
 	SET approved = cost + spent, approved_certainty = CASE WHEN quoted = 1 THEN certainty ELSE 2 END
 	WHERE batch = $1 AND result = 'ready'`
 
-// CostIncrease is the cost of a batch's rows that wait for a new approval, because they cost more
-// than was approved or became ready again.
-type CostIncrease struct {
-	Rows     int
-	Approved money.Cents
-	Cost     money.Cost
-	// Plan is a hash of the rows, their attempts and their costs. Empty if no row waits.
-	Plan string
-}
+// WaitsForApproval matches the rows r that wait because they cost more than was approved or became
+// ready again.
+const WaitsForApproval = `r.result = 'ready' AND r.blocked_on = '` + blockedOnApproval + `'`
 
-// ErrApproveBatchFirst is returned for an approval of changed costs if the batch itself waits for
-// approval.
-var ErrApproveBatchFirst = errors.New("the batch itself waits for approval: approve or reject the batch first")
+// awaitApproval makes the uncertain rows of a batch wait for an approval if they turn out not to be
+// placed. The rows of a batch that waits for approval are uncertain after the ledger was restored,
+// and no approver reviews them.
+const awaitApproval = `UPDATE rows SET blocked_on = $2 WHERE batch = $1 AND result = 'uncertain'`
 
-// CostIncrease sums the rows of a batch whose orders cost more than was approved.
-func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
-	return loadCostIncrease(ctx, l.Read, batch)
-}
-
-// loadCostIncrease reads the rows one by one, because an approval covers exactly these rows at
-// these costs and not other rows with the same number and sum.
-func loadCostIncrease(ctx context.Context, q store.Querier, batch string) (CostIncrease, error) {
-	var c CostIncrease
-	plan := sha256.New()
-	io.WriteString(plan, "costs of "+batch+"\n")
-	rows, err := store.List[struct {
-		ID, LastAttempt int64
-		Approved        money.Cents
-		Cost, Spent     money.Cost
-	}](ctx, q, "sum up the rows of batch "+batch+" that cost more than was approved",
-		`SELECT id, last_attempt, approved, cost AS "cost.amount",
-				CASE WHEN quoted = 0 AND cost = 0 THEN 2 ELSE certainty END AS "cost.certainty",
-				spent AS "spent.amount",
-				spent_certainty AS "spent.certainty"
-			FROM rows
-			WHERE batch = $1 AND result = 'ready' AND blocked_on = $2
-			ORDER BY id`, batch, blockedOnApproval)
-	for _, r := range rows {
-		c.Rows++
-		c.Approved += max(r.Approved, 0)
-		c.Cost.Amount += r.Cost.Amount + r.Spent.Amount
-		c.Cost.Certainty = max(c.Cost.Certainty, r.Cost.Certainty)
-		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", r.ID, r.LastAttempt, r.Approved, r.Cost.Amount, r.Cost.Certainty,
-			r.Spent.Amount, r.Spent.Certainty)
-	}
-	if c.Rows > 0 {
-		c.Plan = hex.EncodeToString(plan.Sum(nil))[:16]
-	}
-	return c, err
-}
-
-// Matches returns ErrChanged unless the plan is for the rows that wait now. It returns
-// ErrNoApprovalNeeded if no row waits.
-func (c CostIncrease) Matches(plan string) error {
-	switch {
-	case c.Rows == 0:
-		return ErrNoApprovalNeeded
-	case plan != c.Plan:
-		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
-			"that plan", ErrChanged, plan, c.Plan)
-	}
-	return nil
-}
-
-// unchangedCosts returns an error unless the batch is approved and the rows that wait for a new
-// approval and their costs are the same as in looked.
-func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIncrease) error {
-	var state ApprovalState
-	switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case err != nil:
+// ReleaseBatch approves the quotes of a batch and lets its rows be sent within a change.
+func (tx *Tx) ReleaseBatch(ctx context.Context, batch string) error {
+	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 		return err
-	case state == ApprovalNeeded:
-		return ErrApproveBatchFirst
-	case looked.Rows == 0:
-		return ErrNoApprovalNeeded
 	}
-	now, err := loadCostIncrease(ctx, tx, batch)
-	if err == nil && now != looked {
-		err = ErrChanged
+	if _, err := tx.ExecContext(ctx, awaitApproval, batch, blockedOnApproval); err != nil {
+		return err
 	}
-	return err
+	if err := tx.finishCorrected(ctx, batch); err != nil {
+		return err
+	}
+	return tx.AllocateFunds(ctx)
 }
 
-// ApproveCosts approves the cost of a batch's rows that wait for a new approval, as the person
-// reviewed it in looked. It returns ErrChanged if the waiting rows or their costs have changed
-// since, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrNotFound, and a *SecondError
-// if another person has to approve.
-func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		by := audit.Person(ctx)
-		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
-			return err
-		}
-		if err := l.signApproval(ctx, tx, batch, by); err != nil {
-			return err
-		}
-		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
-			By:     by,
-			What:   StepCostsApproved,
-			Plan:   looked.Plan,
-			Orders: looked.Rows,
-			Cost:   looked.Cost,
-		}); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx,
-			`UPDATE rows
-				SET approved = cost + spent, approved_certainty = certainty, blocked_on = '', message = ''
-				WHERE batch = $1 AND result = 'ready' AND blocked_on = $2`, batch, blockedOnApproval); err != nil {
-			return err
-		}
-		return l.allocateFunds(ctx, tx, c)
-	})
-	if err != nil {
-		return fmt.Errorf("approve the costs of batch %s: %w", batch, err)
+// ApproveCosts approves the costs of the rows of a batch that wait for a new approval, and lets
+// them be sent, within a change.
+func (tx *Tx) ApproveCosts(ctx context.Context, batch string) error {
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE rows
+			SET approved = cost + spent, approved_certainty = certainty, blocked_on = '', message = ''
+			WHERE batch = $1 AND result = 'ready' AND blocked_on = $2`, batch, blockedOnApproval); err != nil {
+		return err
 	}
-	return nil
+	return tx.AllocateFunds(ctx)
+}
+
+// CancelCosts cancels the rows of a batch that wait for a new approval, within a change. Their
+// message is why. It returns ErrUnchecked.
+func (tx *Tx) CancelCosts(ctx context.Context, batch, why string) error {
+	if err := tx.requireChecked(ctx, batch); err != nil {
+		return err
+	}
+	_, err := tx.cancelReady(ctx, batch, "blocked_on = '"+blockedOnApproval+"'", why)
+	return err
 }

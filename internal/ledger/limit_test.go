@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -33,8 +34,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 			s.Errorf("%+v", begun)
 		}
 		s.must(l.Fleet().AllowProbe(ctx)) // money is not what it waits for
-		increase, err := l.Approvals().CostIncrease(ctx, "a")
-		if err != nil || increase.Plan == "" || increase != (ledger.CostIncrease{
+		increase, err := approval.New(l).CostIncrease(ctx, "a")
+		if err != nil || increase.Plan == "" || increase != (approval.CostIncrease{
 			Rows:     1,
 			Approved: cost,
 			Cost:     money.Cost{Amount: cost + 1},
@@ -47,15 +48,15 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		stale := increase
 		stale.Cost.Amount--
-		s.wantErr(l.Approvals().ApproveCosts(ctx, "a", stale), ledger.ErrChanged)
-		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
+		s.wantErr(approval.New(l).ApproveCosts(ctx, "a", stale), approval.ErrChanged)
+		s.must(approval.New(l).ApproveCosts(ctx, "a", increase))
 		dearer.Cost.Amount = cost + 2
 		if begun := s.begin(l, dearer); !begun.Dearer {
 			s.Errorf("the new limit is none: %+v", begun)
 		}
-		increase, err = l.Approvals().CostIncrease(ctx, "a")
+		increase, err = approval.New(l).CostIncrease(ctx, "a")
 		s.must(err)
-		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
+		s.must(approval.New(l).ApproveCosts(ctx, "a", increase))
 		if begun := s.begin(l, dearer); begun.Attempt != 1 {
 			s.Errorf("%+v", begun)
 		}
@@ -69,15 +70,15 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		ana := audit.With(s.Context(), audit.Event{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
-		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{Second: true}))
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
 		s.begin(l, dearer)
-		increase, err := l.Approvals().CostIncrease(s.Context(), "a")
+		increase, err := approval.New(l).CostIncrease(s.Context(), "a")
 		s.must(err)
-		s.wantErr(l.Approvals().ApproveCosts(ana, "a", increase), ledger.ErrSecondPerson)
-		s.must(l.Approvals().ApproveCosts(audit.With(s.Context(), audit.Event{By: "ben"}), "a", increase))
+		s.wantErr(approval.New(l).ApproveCosts(ana, "a", increase), approval.ErrSecondPerson)
+		s.must(approval.New(l).ApproveCosts(audit.With(s.Context(), audit.Event{By: "ben"}), "a", increase))
 	})
 }
 
@@ -98,7 +99,7 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		s.waitsAt(l, rows[0], cost+1)
 		s.waitsAt(l, rows[1], cost+2)
-		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		looked, err := approval.New(l).CostIncrease(ctx, "a")
 		s.must(err)
 		for name, changed := range map[string]string{
 			"costs swapped": `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END
@@ -111,20 +112,20 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0,
 				last_attempt = 0,
 				blocked_on = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
-			if same, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || same != looked {
+			if same, err := approval.New(l).CostIncrease(ctx, "a"); err != nil || same != looked {
 				s.Fatalf("%s: %+v, %v, want %+v", name, same, err, looked)
 			}
 			s.exec(changed)
-			now, err := l.Approvals().CostIncrease(ctx, "a")
+			now, err := approval.New(l).CostIncrease(ctx, "a")
 			s.must(err)
 			if now.Rows != looked.Rows || now.Cost.Amount != looked.Cost.Amount || now.Plan == looked.Plan {
 				s.Errorf("%s: %+v, was %+v", name, now, looked)
 			}
-			s.wantErr(now.Matches(looked.Plan), ledger.ErrChanged)
-			s.wantErr(l.Approvals().ApproveCosts(ctx, "a", looked), ledger.ErrChanged)
-			s.wantErr(l.Approvals().RejectCosts(ctx, "a", looked, "ben", "too dear"), ledger.ErrChanged)
+			s.wantErr(now.Matches(looked.Plan), approval.ErrChanged)
+			s.wantErr(approval.New(l).ApproveCosts(ctx, "a", looked), approval.ErrChanged)
+			s.wantErr(approval.New(l).RejectCosts(ctx, "a", looked, "ben", "too dear"), approval.ErrChanged)
 			looked.Cost.Certainty = now.Cost.Certainty
-			s.wantErr(l.Approvals().ApproveCosts(ctx, "a", looked), ledger.ErrChanged)
+			s.wantErr(approval.New(l).ApproveCosts(ctx, "a", looked), approval.ErrChanged)
 			looked.Cost.Certainty = money.Known
 		}
 	})
@@ -136,18 +137,18 @@ func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
 		rows := s.quoted(l, "a", cost)
-		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalNeeded)
-		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "none", ledger.CostIncrease{}), ledger.ErrNotFound)
+		s.wantErr(approval.New(l).ApproveCosts(s.by("cat"), "a", approval.CostIncrease{}), approval.ErrNoApprovalNeeded)
+		s.wantErr(approval.New(l).ApproveCosts(s.by("cat"), "none", approval.CostIncrease{}), ledger.ErrNotFound)
 		s.waitsAt(l, rows[0], cost+1)
-		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		looked, err := approval.New(l).CostIncrease(ctx, "a")
 		s.must(err)
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		s.must(l.Approvals().Request(ctx, "a", "one"))
-		for _, c := range []ledger.CostIncrease{{}, looked} {
-			s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", c), ledger.ErrApproveBatchFirst)
-			s.wantErr(l.Approvals().RejectCosts(s.by("cat"), "a", c, "cat", "no"), ledger.ErrApproveBatchFirst)
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
+		s.must(approval.New(l).Request(ctx, "a", "one"))
+		for _, c := range []approval.CostIncrease{{}, looked} {
+			s.wantErr(approval.New(l).ApproveCosts(s.by("cat"), "a", c), approval.ErrApproveBatchFirst)
+			s.wantErr(approval.New(l).RejectCosts(s.by("cat"), "a", c, "cat", "no"), approval.ErrApproveBatchFirst)
 		}
-		s.must(l.Approvals().Approve(ctx, "a", "one", "cat"))
+		s.must(approve(ctx, l, "a", "one", "cat"))
 	})
 }
 
@@ -245,7 +246,7 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		review(filing.Invalid)
 		s.must(l.OpenBatch(ctx, "a"))
 		review(filing.Ready)
-		if looked, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || !looked.Cost.IsUnknown() {
+		if looked, err := approval.New(l).CostIncrease(ctx, "a"); err != nil || !looked.Cost.IsUnknown() {
 			s.Errorf("before the quote: %+v, %v", looked, err)
 		}
 		s.must(l.Quotes().Save(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
@@ -254,12 +255,12 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		if m := s.row(l, rows[0].ID).Message; !strings.Contains(m, "no cost of the order was approved") {
 			s.Error(m)
 		}
-		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		looked, err := approval.New(l).CostIncrease(ctx, "a")
 		s.must(err)
 		if looked.Rows != 2 || looked.Cost.Amount != 2*cost || looked.Approved != 0 {
 			s.Errorf("%+v", looked)
 		}
-		s.must(l.Approvals().ApproveCosts(ctx, "a", looked))
+		s.must(approval.New(l).ApproveCosts(ctx, "a", looked))
 		s.begins(l, rows[0], cost)
 		s.waitsAt(l, rows[1], cost+1)
 	})

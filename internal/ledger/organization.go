@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,9 +83,9 @@ type Client struct {
 // BindClient binds the ledger to a mode and an organization at the first use. It returns ErrMode or
 // ErrOrganization for any other.
 func (l Organizations) BindClient(ctx context.Context, c Client) error {
-	return l.change(audit.Without(ctx), func(tx *sql.Tx, k *control) error {
-		if k.mode != "" && k.mode != c.Mode {
-			return modeError(k.mode, c.Mode)
+	return l.change(audit.Without(ctx), func(tx *Tx) error {
+		if tx.control.mode != "" && tx.control.mode != c.Mode {
+			return modeError(tx.control.mode, c.Mode)
 		}
 		known, unnamed, err := listOrganizations(ctx, tx)
 		if err != nil {
@@ -94,7 +93,7 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 		}
 		for _, o := range known {
 			if o.Same(c.Organization) {
-				k.mode = c.Mode
+				tx.control.mode = c.Mode
 				return nil
 			}
 		}
@@ -111,7 +110,7 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 			return fmt.Errorf("%w: it holds the orders of %s, and the key belongs to %s", ErrOrganization, known[0],
 				c.Organization)
 		}
-		k.mode = c.Mode
+		tx.control.mode = c.Mode
 		if c.Organization.Known() {
 			c.Unnamed = ""
 		}

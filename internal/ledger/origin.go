@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
@@ -131,7 +130,7 @@ func (l ResultFiles) KnownOrders(ctx context.Context, orders []string) (map[stri
 
 // Record records the hash of results that were written to a file.
 func (l ResultFiles) Record(ctx context.Context, hash string) error {
-	return l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	return l.change(audit.Without(ctx), func(tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
 			store.ToMillis(l.Now()))
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -43,7 +44,7 @@ func testOriginals(s *suite) {
 	_, err = l.CreateBatch(ctx, ledger.Batch{ID: "b", File: "a.xlsx", CreatedBy: "ana"})
 	s.must(err)
 	s.must(l.PrepareBatch(ctx, "b"))
-	s.must(l.Uploads().DropPrepared(ctx, "b"))
+	s.must(intake.NewUploads(l).DropPrepared(ctx, "b"))
 	_, err = l.Originals().Load(ctx, "b")
 	s.wantErr(err, ledger.ErrNotFound)
 }

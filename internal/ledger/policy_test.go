@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -24,12 +25,12 @@ func (s *suite) approvers(l *ledger.Ledger, names ...string) {
 func TestPolicy(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		ctx, l := audit.With(s.Context(), audit.Event{By: "ana", What: "policy"}), s.open()
-		if p, err := l.Approvals().Policy(ctx); err != nil || p.Second {
+		if p, err := approval.New(l).Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
-		want := ledger.Policy{Second: true, From: 500_00, Terminal: true}
-		s.must(l.Approvals().ChangePolicy(ctx, want))
-		got, err := l.Approvals().Policy(ctx)
+		want := approval.Policy{Second: true, From: 500_00, Terminal: true}
+		s.must(approval.New(l).ChangePolicy(ctx, want))
+		got, err := approval.New(l).Policy(ctx)
 		if s.must(err); got.From != want.From || !got.Terminal ||
 			got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
 			s.Errorf("%+v", got)
@@ -39,11 +40,11 @@ func TestPolicy(t *testing.T) {
 		}
 		weaker := want
 		weaker.From++
-		s.must(l.Approvals().ChangePolicy(ctx, weaker))
+		s.must(approval.New(l).ChangePolicy(ctx, weaker))
 		if n := s.count(`SELECT COUNT(*) FROM notifications WHERE kind = 'access'`); n != 1 {
 			s.Errorf("%d notices of a weaker policy", n)
 		}
-		s.wantErr(l.Approvals().ChangePolicy(ctx, ledger.Policy{From: -1}), ledger.ErrPolicy)
+		s.wantErr(approval.New(l).ChangePolicy(ctx, approval.Policy{From: -1}), approval.ErrPolicy)
 	})
 }
 
@@ -56,21 +57,21 @@ func TestWhatThePolicyCovers(t *testing.T) {
 		s.exec(`UPDATE batches SET product = 'annual-report'`)
 		terminal := audit.AtTerminal(ctx, "root")
 		for name, c := range map[string]struct {
-			policy                     ledger.Policy
+			policy                     approval.Policy
 			quoted, unquoted, terminal bool
 		}{
-			"off":           {ledger.Policy{Terminal: true}, false, false, false},
-			"all":           {ledger.Policy{Second: true}, true, true, false},
-			"terminal":      {ledger.Policy{Second: true, Terminal: true}, true, true, true},
-			"at the amount": {ledger.Policy{Second: true, From: cost}, true, true, false},
-			"below it":      {ledger.Policy{Second: true, From: cost + 1}, false, true, false},
+			"off":           {approval.Policy{Terminal: true}, false, false, false},
+			"all":           {approval.Policy{Second: true}, true, true, false},
+			"terminal":      {approval.Policy{Second: true, Terminal: true}, true, true, true},
+			"at the amount": {approval.Policy{Second: true, From: cost}, true, true, false},
+			"below it":      {approval.Policy{Second: true, From: cost + 1}, false, true, false},
 		} {
-			s.must(l.Approvals().ChangePolicy(ctx, c.policy))
-			quoted, err := l.Approvals().NeedsSecond(ctx, "quoted")
+			s.must(approval.New(l).ChangePolicy(ctx, c.policy))
+			quoted, err := approval.New(l).NeedsSecond(ctx, "quoted")
 			s.must(err)
-			unquoted, err := l.Approvals().NeedsSecond(ctx, "unquoted")
+			unquoted, err := approval.New(l).NeedsSecond(ctx, "unquoted")
 			s.must(err)
-			typed, err := l.Approvals().NeedsSecond(terminal, "quoted")
+			typed, err := approval.New(l).NeedsSecond(terminal, "quoted")
 			s.must(err)
 			if quoted != c.quoted || unquoted != c.unquoted || typed != c.terminal {
 				s.Errorf("%s: quoted %v, unquoted %v, at the terminal %v", name, quoted, unquoted, typed)
@@ -85,22 +86,22 @@ func TestWhatThePolicyCovers(t *testing.T) {
 func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		byAna := audit.With(ctx, audit.Event{By: "ana", What: "run"})
 		s.imported(l, "a", "ana")
 		s.must(l.OpenBatch(byAna, "a"))
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{}))
 		s.sendable(l)
-		s.wantErr(l.Approvals().Approve(ctx, "a", "", "ana"), ledger.ErrSecondPerson)
+		s.wantErr(approve(ctx, l, "a", "", "ana"), approval.ErrSecondPerson)
 
 		s.imported(l, "b", "ana")
-		s.must(l.Approvals().Request(byAna, "b", "plan"))
+		s.must(approval.New(l).Request(byAna, "b", "plan"))
 		s.must(l.OpenBatch(byAna, "b"))
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		s.wantErr(l.Approvals().Approve(ctx, "b", "plan", "ana"), ledger.ErrSecondPerson)
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
-		s.must(l.Approvals().Approve(ctx, "a", "", "ben"))
-		s.must(l.Approvals().Approve(ctx, "b", "plan", "ben"))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
+		s.wantErr(approve(ctx, l, "b", "plan", "ana"), approval.ErrSecondPerson)
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{}))
+		s.must(approve(ctx, l, "a", "", "ben"))
+		s.must(approve(ctx, l, "b", "plan", "ben"))
 		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 2 {
 			s.Errorf("sendable: %v, %v", ids, err)
 		}
@@ -124,7 +125,7 @@ func (s *suite) imported(l *ledger.Ledger, id, by string) {
 // signs in by a passkey or at the provider.
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		s.approvers(l, "ana", "ben", "cid", "dot")
 		by := func(name string) context.Context {
 			return audit.With(ctx, audit.Event{By: name, What: "account-link"})
@@ -151,9 +152,9 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			batches++
 			id := string(rune('a' + batches))
 			s.imported(l, id, submits)
-			_, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: id}, "plan", submits)
+			_, err := approval.New(l).Submit(ctx, approval.Draft{Batch: id}, "plan", submits)
 			s.must(err)
-			if err := l.Approvals().Approve(ctx, id, "plan", approves); !errors.Is(err, want) ||
+			if err := approve(ctx, l, id, "plan", approves); !errors.Is(err, want) ||
 				want == nil && err != nil {
 				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
 			}
@@ -161,25 +162,25 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		submitAndApprove("ana", "ben", nil)
 
 		session := comes("ben", "ana")
-		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
-		submitAndApprove("ben", "ana", ledger.ErrSecondPerson) // whichever of the two names
+		submitAndApprove("ana", "ben", approval.ErrSecondPerson)
+		submitAndApprove("ben", "ana", approval.ErrSecondPerson) // whichever of the two names
 		submitAndApprove("cid", "ben", nil)
 		comes("ben", "ben") // ana may have made it, as ben
-		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "ben", approval.ErrSecondPerson)
 
 		// Through a second link the first is not forgotten, and what ben makes is ana's.
 		comes("ben", "cid")
-		submitAndApprove("ana", "ben", ledger.ErrSecondPerson)
-		submitAndApprove("cid", "ben", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "ben", approval.ErrSecondPerson)
+		submitAndApprove("cid", "ben", approval.ErrSecondPerson)
 		comes("dot", "ben")
-		submitAndApprove("ana", "dot", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "dot", approval.ErrSecondPerson)
 
 		signIn("ben", true)
 		_, err := l.Accounts().FindSession(ctx, session)
 		s.wantErr(err, account.ErrSession) // it may be ana's
 		submitAndApprove("ana", "ben", nil)
 		submitAndApprove("ben", "ana", nil)
-		submitAndApprove("ana", "dot", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "dot", approval.ErrSecondPerson)
 
 		// A mailed link is in the hands of those who set the address.
 		cid, err := l.Accounts().Find(ctx, "cid")
@@ -190,7 +191,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		submitAndApprove("ana", "cid", nil)
 		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.must(err)
-		submitAndApprove("ana", "cid", ledger.ErrSecondPerson)
+		submitAndApprove("ana", "cid", approval.ErrSecondPerson)
 		submitAndApprove("ben", "cid", nil)
 	})
 }

@@ -48,11 +48,11 @@ func (l Fleet) ID() string { return l.owner.ID }
 // register registers this process in the ledger.
 func (db *database) register(ctx context.Context) error {
 	from := db.Clock.Uptime()
-	err := db.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
-		if err := db.setClock(ctx, tx, c); err != nil {
+	err := db.change(audit.Without(ctx), func(tx *Tx) error {
+		if err := db.setClock(ctx, tx.Tx, tx.control); err != nil {
 			return err
 		}
-		db.owner.StartedAt = store.FromMillis(c.now)
+		db.owner.StartedAt = store.FromMillis(tx.control.now)
 		return db.writeRegistration(ctx, tx)
 	})
 	if err == nil {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
@@ -36,9 +35,9 @@ func (l Quotes) Save(ctx context.Context, quotes []RowQuote) error {
 			store.Text("message", message),
 		}
 	}
-	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *Tx) error {
 		return l.ExecRecords(
-			ctx, tx, `UPDATE rows
+			ctx, tx.Tx, `UPDATE rows
 			SET quoted = 1, cost = v.cost, certainty = v.certainty,
 				message = CASE WHEN rows.blocked_on = '' THEN v.message ELSE rows.message END {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.last_attempt = 0
@@ -50,7 +49,7 @@ func (l Quotes) Save(ctx context.Context, quotes []RowQuote) error {
 
 // SaveBatch saves the quote of a batch in the form of the caller.
 func (l Quotes) SaveBatch(ctx context.Context, batch string, quote []byte) error {
-	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
 	})

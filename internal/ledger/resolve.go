@@ -42,7 +42,11 @@ func (l Resolutions) MarkPlaced(ctx context.Context, row int64, attempt int, ord
 // claims of the other items of the order.
 func (l Resolutions) MarkFormed(ctx context.Context, row int64, attempt int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolve(ctx, resolution{row: row, attempt: attempt, orderIDs: orderIDs, known: known,
+	return l.resolve(ctx, resolution{
+		row:      row,
+		attempt:  attempt,
+		orderIDs: orderIDs,
+		known:    known,
 		decide: func(d *decision, s *rowState, of map[string]filing.Product) error {
 			open := filing.Fold(s.attempts, filing.AttemptLimits{}).Open
 			switch {
@@ -55,7 +59,8 @@ func (l Resolutions) MarkFormed(ctx context.Context, row int64, attempt int, ord
 			d.recordPlaced(s, orderIDs, of, open, nil, s.expectedCost(), why)
 			d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 			return nil
-		}})
+		},
+	})
 }
 
 // expectedCost returns the cost of an order of the row if only its reservation is known.
@@ -106,7 +111,7 @@ func (d *decision) recordPlaced(s *rowState, orderIDs []string, of map[string]fi
 			cost.Amount = 0
 		}
 	}
-	d.settleAttempts(s, filing.DecidedPlaced, made, message)
+	d.decideAttempts(s, filing.DecidedPlaced, made, message)
 	d.addItems(s, items)
 }
 
@@ -147,7 +152,9 @@ var ErrCreating = errors.New("the creation of the company is uncertain: enter th
 // was written back after a restore stays uncertain.
 func (l Resolutions) MarkCreated(ctx context.Context, row int64, attempt int, company filing.Company,
 	why string) error {
-	return l.resolve(ctx, resolution{row: row, attempt: attempt,
+	return l.resolve(ctx, resolution{
+		row:     row,
+		attempt: attempt,
 		decide: func(d *decision, s *rowState, _ map[string]filing.Product) error {
 			if !s.creating {
 				return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
@@ -158,23 +165,27 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, attempt int, co
 			creates := func(a *filing.Attempt) bool {
 				return a.Creates || slices.Contains(a.Products, filing.CompanyRecord)
 			}
-			d.settleMatching(s, creates, filing.DecidedPlaced,
+			d.decideMatching(s, creates, filing.DecidedPlaced,
 				[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
 			// The order for the company may have been sent, too.
 			s.counted, s.checkedAt = 0, 0
 			return nil
-		}})
+		},
+	})
 }
 
 // MarkNotPlaced resolves an uncertain row as not placed. It releases the reservation, and the row
 // may be sent again.
 func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, attempt int, why string) error {
-	return l.resolve(ctx, resolution{row: row, attempt: attempt,
+	return l.resolve(ctx, resolution{
+		row:     row,
+		attempt: attempt,
 		decide: func(d *decision, s *rowState, _ map[string]filing.Product) error {
-			d.settleAttempts(s, filing.DecidedNotPlaced, nil, why)
+			d.decideAttempts(s, filing.DecidedNotPlaced, nil, why)
 			s.counted = 0
 			return nil
-		}})
+		},
+	})
 }
 
 // resolution is a person's decision on an uncertain row.
@@ -190,8 +201,8 @@ type resolution struct {
 }
 
 func (l Resolutions) resolve(ctx context.Context, r resolution) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		d, s, err := l.readRow(ctx, tx, c, r.row, r.known)
+	err := l.change(ctx, func(tx *Tx) error {
+		d, s, err := l.readRow(ctx, tx, r.row, r.known)
 		switch {
 		case err != nil:
 			return err
@@ -200,42 +211,40 @@ func (l Resolutions) resolve(ctx context.Context, r resolution) error {
 		case r.attempt != 0 && s.lastAttempt != r.attempt:
 			return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.lastAttempt)
 		}
-		of, err := l.productsOf(ctx, tx, r.row, r.orderIDs)
+		of, err := l.productsOf(ctx, tx.Tx, r.row, r.orderIDs)
 		if err != nil {
 			return err
 		}
-		s.checkedAt = c.checkTime()
+		s.checkedAt = tx.control.checkTime()
 		if err := r.decide(d, s, of); err != nil {
 			return err
 		}
 		if s.result == filing.Ready {
-			waits, message, err := l.reapprove(ctx, tx, s.batch, PartResolve, true)
+			waits, message, err := tx.resend(ctx, s.batch, Resolved, true)
 			if err != nil {
 				return err
 			}
 			if waits != "" {
 				s.blockedOn, s.message = waits, s.message+"; "+message
 			}
-		}
-		if s.result != filing.Placed && s.result != filing.Uncertain {
 			// The batch will end again.
-			if err := outbox.EndWithin(ctx, tx, outbox.KindBatch, s.batch); err != nil {
+			if err := outbox.EndWithin(ctx, tx.Tx, outbox.KindBatch, s.batch); err != nil {
 				return err
 			}
 		}
-		if err := l.writeChanges(ctx, tx, d); err != nil {
+		if err := tx.write(ctx, d); err != nil {
 			return err
 		}
-		return l.allocateFunds(ctx, tx, c)
+		return tx.AllocateFunds(ctx)
 	})
 	return store.Wrap("resolve the row", err)
 }
 
-// readRow begins a person's decision on a row. Known are claims that the row may have bought.
-func (l Resolutions) readRow(ctx context.Context, tx *sql.Tx, c *control, row int64, known []Claim) (
+// readRow reads a row that a person decides on. Known are claims that the row may have bought.
+func (l Resolutions) readRow(ctx context.Context, tx *Tx, row int64, known []Claim) (
 	*decision, *rowState, error) {
 	now := store.ToMillis(l.Now())
-	in, err := l.readSnapshot(ctx, tx, []*transition{{outcome: &Outcome{Row: row, Known: known}}}, now)
+	in, err := tx.readSnapshot(ctx, []*transition{{outcome: &Outcome{Row: row, Known: known}}}, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -246,7 +255,7 @@ func (l Resolutions) readRow(ctx context.Context, tx *sql.Tx, c *control, row in
 	case !s.isAt(l.of):
 		return nil, nil, errOtherRow
 	}
-	return l.newDecision(in, c, now), s, nil
+	return tx.newDecision(in, now), s, nil
 }
 
 const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
@@ -305,8 +314,8 @@ func (l Resolutions) UncertainBatches(ctx context.Context) ([]UncertainBatch, er
 // ErrTransition if the row has no such formation, is in flight or uncertain, or has another
 // company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		d, s, err := l.readRow(ctx, tx, c, row, known)
+	err := l.change(ctx, func(tx *Tx) error {
+		d, s, err := l.readRow(ctx, tx, row, known)
 		switch {
 		case err != nil:
 			return err
@@ -321,7 +330,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 			d.touch(s)
 		}
 		d.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
-		return l.writeChanges(ctx, tx, d)
+		return tx.write(ctx, d)
 	})
 	return store.Wrap(fmt.Sprintf("name the company of row %d", row), err)
 }

@@ -49,8 +49,8 @@ func (l Restores) Check(ctx context.Context) (RestoreCheck, error) {
 
 // Begin begins the check of a ledger that went back in time unnoticed, to its state at since.
 func (l Restores) Begin(ctx context.Context, since time.Time) error {
-	return store.Wrap("begin the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
-		return c.haltRestored(ctx, tx, "a person said so", store.ToMillis(since))
+	return store.Wrap("begin the check of the restored ledger", l.change(ctx, func(tx *Tx) error {
+		return tx.control.haltRestored(ctx, tx.Tx, "a person said so", store.ToMillis(since))
 	}))
 }
 
@@ -73,19 +73,19 @@ func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
 
 // MarkChecked marks ready rows as checked, because none of their orders was sent.
 func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
-	return store.Wrap("mark rows as checked", l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return store.Wrap("mark rows as checked", l.change(ctx, func(tx *Tx) error {
 		rows := make([]store.Record, len(ids))
 		for i, id := range ids {
-			rows[i] = store.Record{store.Number("id", id), store.Number("at", c.checkTime())}
+			rows[i] = store.Record{store.Number("id", id), store.Number("at", tx.control.checkTime())}
 		}
-		return l.ExecRecords(ctx, tx, `UPDATE rows SET checked_at = v.at {{v}} WHERE rows.id = v.id`, rows)
+		return l.ExecRecords(ctx, tx.Tx, `UPDATE rows SET checked_at = v.at {{v}} WHERE rows.id = v.id`, rows)
 	}))
 }
 
 // End ends the check after a person has confirmed that the ledger has every spreadsheet that was
 // submitted since. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
 func (l Restores) End(ctx context.Context) error {
-	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(tx *Tx) error {
 		for _, left := range []struct {
 			rows string
 			err  error
@@ -101,21 +101,21 @@ func (l Restores) End(ctx context.Context) error {
 				return left.err
 			}
 		}
-		if err := l.requireNoImport(ctx, tx); err != nil {
+		if err := tx.requireNoImport(ctx); err != nil {
 			return err
 		}
-		c.endRestored()
+		tx.control.endRestored()
 		return nil
 	}))
 }
 
 // requireNoImport returns ErrImporting if a live process is submitting a spreadsheet, whose rows
 // cannot be checked yet.
-func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
+func (tx *Tx) requireNoImport(ctx context.Context) error {
 	owners, err := store.List[string](ctx, tx, "list the imports",
 		`SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
 	for _, owner := range owners {
-		err = errors.Join(err, db.refuseForeignImport(ctx, tx, owner))
+		err = errors.Join(err, tx.refuseForeignImport(ctx, owner))
 	}
 	return err
 }
@@ -123,15 +123,15 @@ func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
 // EndUnsent ends the check and keeps every row ready, after a person has confirmed that no order is
 // missing from the ledger.
 func (l Restores) EndUnsent(ctx context.Context) error {
-	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(_ *sql.Tx, c *control) error {
-		c.endRestored()
+	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(tx *Tx) error {
+		tx.control.endRestored()
 		return nil
 	}))
 }
 
 // requireChecked returns ErrUnchecked if a batch has unchecked rows. Canceling would record them as
 // not sent.
-func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string) error {
+func (tx *Tx) requireChecked(ctx context.Context, batch string) error {
 	var n int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND `+uncheckedRows, batch).Scan(&n)
 	if err == nil && n > 0 {

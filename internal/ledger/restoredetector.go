@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,7 +212,8 @@ func newLineage() string { return rand.Text()[:16] }
 
 // detectRestore compares the control row with this process's memory of it. known has the highest
 // commits by lineage from before the row was read.
-func (db *database) detectRestore(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
+func (tx *Tx) detectRestore(ctx context.Context, known map[string]int64) error {
+	db, c := tx.db, tx.control
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
@@ -225,20 +225,21 @@ func (db *database) detectRestore(ctx context.Context, tx *sql.Tx, c *control, k
 	c.serverStarted = c.server
 	if n := known[c.lineage]; n > c.commits {
 		note := fmt.Sprintf("it holds %d commits and had %d", c.commits, n)
-		if err := c.haltRestored(ctx, tx, note, c.changedAt); err != nil {
+		if err := c.haltRestored(ctx, tx.Tx, note, c.changedAt); err != nil {
 			return err
 		}
 	}
 	if !db.restoreDetector.isSuspect(c) {
 		return nil
 	}
-	return db.writeBack(ctx, tx, c)
+	return tx.writeBack(ctx)
 }
 
 // writeBack writes the attempts that the ledger lost and this process remembers. Each becomes
 // uncertain again. If it was answered, its answer resolves it.
-func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all := db.restoreDetector.list()
+func (tx *Tx) writeBack(ctx context.Context) error {
+	now := tx.control.now
+	all := tx.db.restoreDetector.list()
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
@@ -250,21 +251,21 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 				group = append(group, &transition{outcome: some[i].outcome})
 			}
 		}
-		in, err := db.readSnapshot(ctx, tx, group, c.now)
+		in, err := tx.readSnapshot(ctx, group, now)
 		if err != nil {
 			return err
 		}
-		recorded, err := db.findRecorded(ctx, tx, some)
+		recorded, err := tx.findRecorded(ctx, some)
 		if err != nil {
 			return err
 		}
-		d := db.newDecision(in, c, c.now)
+		d := tx.newDecision(in, now)
 		for _, r := range some {
 			if err := d.writeBack(r, recorded); err != nil {
 				return fmt.Errorf("write back what row %d was sent: %w", r.intent.Row, err)
 			}
 		}
-		if err := db.writeChanges(ctx, tx, d); err != nil {
+		if err := tx.write(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -272,13 +273,13 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 }
 
 // findRecorded returns the attempts of this process whose answers the ledger has.
-func (db *database) findRecorded(ctx context.Context, tx *sql.Tx, some []pastAttempt) (map[attemptID]bool, error) {
+func (tx *Tx) findRecorded(ctx context.Context, some []pastAttempt) (map[attemptID]bool, error) {
 	rows := make([]store.Record, len(some))
 	for i, r := range some {
-		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", db.owner.ID)}
+		rows[i] = store.Record{store.Number("id", r.intent.Row), store.Text("owner", tx.db.owner.ID)}
 	}
 	all := make(map[attemptID]bool)
-	err := db.QueryRecords(ctx, tx, fmt.Sprintf(`SELECT a.row, ABS(a.number) %% %d {{v,}} attempts a
+	err := tx.db.QueryRecords(ctx, tx.Tx, fmt.Sprintf(`SELECT a.row, ABS(a.number) %% %d {{v,}} attempts a
 		WHERE a.row = v.id AND a.owner = v.owner AND a.outcome <> '%s'`, renumbered, filing.NoAnswer), rows,
 		func(scan func(...any) error) error {
 			var a attemptID
@@ -304,7 +305,7 @@ func (d *decision) writeBack(r pastAttempt, recorded map[attemptID]bool) error {
 		}
 		d.reserve(s, &in)
 		s.message, s.due, s.uncertain = "sent before the ledger went back in time; the answer is not known", 0, false
-		s.blockedOn, s.awaited = "", ""
+		s.blockedOn, s.awaitedKey = "", ""
 		s.owner, s.since = d.process.ID, d.now
 		d.move(s, filing.Placing)
 	}
@@ -357,7 +358,7 @@ func (db *database) checkForRestore(ctx context.Context) error {
 	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted {
 		return nil
 	}
-	return db.commitChange(audit.Without(ctx), func(*sql.Tx, *control) error { return nil })
+	return db.commitChange(audit.Without(ctx), func(*Tx) error { return nil })
 }
 
 // The highest commits are also stored in a file beside the ledger. A process that starts reads the

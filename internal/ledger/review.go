@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -58,10 +57,10 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 		}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
-	err := l.change(audit.Without(ctx), func(tx *sql.Tx, c *control) error {
+	err := l.change(audit.Without(ctx), func(tx *Tx) error {
 		// Rows that were held back may wait for a second person. A ready row stays unchanged.
 		err := l.ExecRecords(
-			ctx, tx, `UPDATE rows
+			ctx, tx.Tx, `UPDATE rows
 				SET result = v.result,
 					message = CASE WHEN v.result = rows.result OR rows.blocked_on = 'approval' THEN rows.message
 						ELSE v.message END,
@@ -69,7 +68,7 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 					request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END,
 					blocked_on = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
 				`' ELSE rows.blocked_on END,
-					awaited_key = CASE WHEN v.result <> 'ready' THEN '' ELSE rows.awaited_key END,
+					awaited_key = CASE WHEN v.result <> 'ready' OR rows.result = 'invalid' THEN '' ELSE rows.awaited_key END,
 					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 					updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
 				WHERE rows.id = v.id AND rows.uncertain = 0 AND rows.withdrawn = 0 AND (rows.result = 'ready'
@@ -79,7 +78,7 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 			return err
 		}
 		if released {
-			if err := l.release(ctx, tx, batch, false); err != nil {
+			if err := tx.release(ctx, batch, false); err != nil {
 				return err
 			}
 			// The batch may end again.
@@ -87,7 +86,7 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 				return err
 			}
 		}
-		return l.allocateFunds(ctx, tx, c)
+		return tx.AllocateFunds(ctx)
 	})
 	return store.Wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
 }
@@ -190,9 +189,9 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 	if len(records) == 0 {
 		return nil
 	}
-	err = l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	err = l.change(audit.Without(ctx), func(tx *Tx) error {
 		return l.ExecRecords(
-			ctx, tx, `INSERT INTO companies (ref, record, at)
+			ctx, tx.Tx, `INSERT INTO companies (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}
 				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			records)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -22,9 +23,9 @@ func (s *suite) by(name string) context.Context {
 // approvesWaiting approves what rows of a batch wait for.
 func (s *suite) approvesWaiting(l *ledger.Ledger, batch, name string, want error) {
 	s.Helper()
-	looked, err := l.Approvals().CostIncrease(s.Context(), batch)
+	looked, err := approval.New(l).CostIncrease(s.Context(), batch)
 	s.must(err)
-	if err := l.Approvals().ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) ||
+	if err := approval.New(l).ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) ||
 		want == nil && err != nil {
 		s.Errorf("%s approves the rows of %s: %v, want %v", name, batch, err, want)
 	}
@@ -42,15 +43,15 @@ func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.Refused)
 		}
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		for id, name := range map[string]string{"a": "pat", "b": "ana"} {
 			if n, err := l.RetryBatch(s.by(name), id); err != nil || n != 1 {
 				s.Errorf("%d rows, %v", n, err)
 			}
 		}
 		s.sendable(l)
-		s.approvesWaiting(l, "a", "ana", ledger.ErrSecondPerson)
-		s.approvesWaiting(l, "b", "ana", ledger.ErrSecondPerson)
+		s.approvesWaiting(l, "a", "ana", approval.ErrSecondPerson)
+		s.approvesWaiting(l, "b", "ana", approval.ErrSecondPerson)
 		s.approvesWaiting(l, "a", "ben", nil)
 		s.approvesWaiting(l, "b", "ben", nil)
 		s.sendable(l, s.rows(l, "a")[0], s.rows(l, "b")[0])
@@ -82,7 +83,7 @@ func (s *suite) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
 func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true, From: 100_00}))
 		for name, release := range map[string]func(id string, held []ledger.Row) error{
 			"retry": func(id string, _ []ledger.Row) error {
 				n, err := l.RetryBatch(s.by("ana"), id)
@@ -100,7 +101,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
-			if waits, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: name}, "plan",
+			if waits, err := approval.New(l).Submit(s.by("ana"), approval.Draft{Batch: name}, "plan",
 				"ana"); err != nil || waits {
 				s.Errorf("%s: waits %v, %v", name, waits, err)
 			}
@@ -111,13 +112,13 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 					s.Errorf("%s: %+v", name, r)
 				}
 			}
-			s.approvesWaiting(l, name, "ana", ledger.ErrSecondPerson)
+			s.approvesWaiting(l, name, "ana", approval.ErrSecondPerson)
 			s.place(l, rows[0])
 		}
 		// What is known to stay below the amount goes.
 		rows := s.heldBack(l, "below", "ana", 0)
 		s.must(l.RecordReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
-		if _, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: "below"}, "plan", "ana"); err != nil {
+		if _, err := approval.New(l).Submit(s.by("ana"), approval.Draft{Batch: "below"}, "plan", "ana"); err != nil {
 			s.Error(err)
 		}
 		if n, err := l.RetryBatch(s.by("ana"), "below"); err != nil || n != 1 {
@@ -138,12 +139,12 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 		s.approvers(l, "ana")
 		for i, first := range classes {
 			for j, second := range classes {
-				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
+				s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{}))
 				row := s.add(l, fmt.Sprintf("b%d-%d", i, j), report(fmt.Sprintf("comp_%d_%d", i, j), "2026"))[0]
 				attempt := s.send(l, row)
 				sent := s.row(l, row.ID)
 				s.answer(l, row, filing.NoAnswer)
-				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+				s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{Second: true}))
 				s.must(l.Resolutions().MarkNotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
 				if r := s.want(l, row, filing.Ready, 0); r.BlockedOn != "approval" {
 					s.Fatalf("%+v", r)
@@ -168,7 +169,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "bob", "cid")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
 			hash, err := schedule.NewRecords(l).AddCompanyList(ctx,
@@ -192,9 +193,9 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 				season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
 			s.must(l.OpenBatch(ctx, season))
 			for _, name := range []string{"ana", "bob"} {
-				s.wantErr(l.Approvals().Approve(ctx, season, "", name), ledger.ErrSecondPerson)
+				s.wantErr(approve(ctx, l, season, "", name), approval.ErrSecondPerson)
 			}
-			s.must(l.Approvals().Approve(ctx, season, "", "cid"))
+			s.must(approve(ctx, l, season, "", "cid"))
 		}
 		hers, his := keep("ana", "hers"), keep("bob", "his")
 		add("changed", hers, "ana")
@@ -215,10 +216,10 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
 		s.imported(l, "a", "ana")
-		s.must(l.Approvals().Request(s.by("ana"), "a", "plan"))
-		s.wantErr(l.Approvals().Approve(ctx, "a", "plan", "ben"), ledger.ErrNotOpen)
+		s.must(approval.New(l).Request(s.by("ana"), "a", "plan"))
+		s.wantErr(approve(ctx, l, "a", "plan", "ben"), approval.ErrNotOpen)
 		s.must(l.OpenBatch(s.by("ana"), "a"))
-		s.must(l.Approvals().Approve(ctx, "a", "plan", "ben"))
+		s.must(approve(ctx, l, "a", "plan", "ben"))
 	})
 }
 
@@ -232,7 +233,7 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.Refused)
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		s.waitsAt(l, rows[0], cost+1)
 		if n, err := l.RetryBatch(s.by("ana"), "a"); err != nil || n != 1 {
 			s.Errorf("%d rows, %v", n, err)
@@ -250,7 +251,7 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 		}
 		s.sendable(l, rows[2])
 		s.place(l, rows[2])
-		s.approvesWaiting(l, "a", "ana", ledger.ErrSecondPerson)
+		s.approvesWaiting(l, "a", "ana", approval.ErrSecondPerson)
 		s.approvesWaiting(l, "a", "ben", nil)
 		s.sendable(l, rows[0], rows[1])
 		for _, r := range rows[:2] {

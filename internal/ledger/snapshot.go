@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
-// snapshot has the records that a group of transitions touches, as they were read under the lock on
-// the control row. Nothing in it can change in the database before the group's commit.
+// snapshot has the records that a group of transitions touches, read under the lock on the control
+// row. They cannot change in the database before the group's commit. The decision changes them here.
 type snapshot struct {
 	rows map[int64]*rowState
 	// purchases are all purchases of each key.
@@ -59,8 +58,8 @@ type rowState struct {
 	owner     string
 	due       int64
 	blockedOn string
-	// awaited is the key that the row waits for if it is blocked on a key.
-	awaited filing.Key
+	// awaitedKey is the key that the row waits for if it is blocked on a key.
+	awaitedKey filing.Key
 	// since is when the row entered its present state.
 	since int64
 
@@ -109,8 +108,21 @@ type purchase struct {
 	beside bool
 }
 
+func (tx *Tx) newDecision(in *snapshot, now int64) *decision {
+	return &decision{
+		snapshot:  in,
+		control:   tx.control,
+		now:       now,
+		process:   &tx.db.owner,
+		tolerance: tx.db.tolerance,
+		newer:     tx.db.RefuseNewer(tx.control.schema, tx.control.writtenBy),
+		restored:  tx.db.restoreDetector.wasRestored(tx.control),
+	}
+}
+
 // readSnapshot reads the rows, claims, purchases and events that the group touches.
-func (db *database) readSnapshot(ctx context.Context, tx *sql.Tx, group []*transition, now int64) (*snapshot, error) {
+func (tx *Tx) readSnapshot(ctx context.Context, group []*transition, now int64) (*snapshot, error) {
+	db := tx.db
 	var rows, answered, keys, covers, events []store.Record
 	for _, t := range group {
 		switch {
@@ -144,7 +156,7 @@ func (db *database) readSnapshot(ctx context.Context, tx *sql.Tx, group []*trans
 		orders:      make(map[string]rowRef),
 		knownEvents: make(map[string]bool),
 	}
-	err := db.QueryRecords(ctx, tx, readEventIDs, events, func(scan func(...any) error) error {
+	err := db.QueryRecords(ctx, tx.Tx, readEventIDs, events, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		in.knownEvents[id] = true
@@ -159,7 +171,7 @@ func (db *database) readSnapshot(ctx context.Context, tx *sql.Tx, group []*trans
 	var expires int64
 	// The subqueries use the order of the index. Otherwise PostgreSQL would read all rows to look
 	// for one that rarely exists.
-	err = db.QueryRowPrepared(ctx, tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
+	err = db.QueryRowPrepared(ctx, tx.Tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
 			EXISTS (
 				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
 					ORDER BY blocked_on LIMIT 1) AS w),
@@ -175,7 +187,7 @@ func (db *database) readSnapshot(ctx context.Context, tx *sql.Tx, group []*trans
 	}
 	in.leased = expires > now
 	var fields store.Record // a buffer for the row that is being read
-	err = db.QueryRecords(ctx, tx, readRowStates, rows, func(scan func(...any) error) error {
+	err = db.QueryRecords(ctx, tx.Tx, readRowStates, rows, func(scan func(...any) error) error {
 		s := &rowState{}
 		fields = s.appendFields(fields[:0])
 		err := scan(fields.Targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.root, &s.number, &s.onHold,
@@ -186,20 +198,21 @@ func (db *database) readSnapshot(ctx context.Context, tx *sql.Tx, group []*trans
 	if err != nil {
 		return nil, fmt.Errorf("read the rows of a group: %w", err)
 	}
-	err = db.QueryStatements(ctx, tx, in.addPurchase,
+	err = db.QueryStatements(ctx, tx.Tx, in.addPurchase,
 		store.Over("read the claims of a group", readClaims, answered),
 		store.Over("read the purchases of a group", readPurchases, keys),
 		store.Over("read the subscriptions of a group", selectCovers+`(p.bought = 0 OR `+coversNow(now)+`)`, covers))
 	if err != nil {
 		return nil, err
 	}
-	return in, db.readFacts(ctx, tx, in, group)
+	return in, tx.readFacts(ctx, in, group)
 }
 
 // readFacts reads the further records that outcomes need: the row's earlier attempts, the keys that
 // a late answer may have bought, and the rows that have its order IDs. A first answer in time needs
 // only the rows, unless the ledger lost an attempt of the row.
-func (db *database) readFacts(ctx context.Context, tx *sql.Tx, in *snapshot, group []*transition) error {
+func (tx *Tx) readFacts(ctx context.Context, in *snapshot, group []*transition) error {
+	db := tx.db
 	var earlier, keys, orders []store.Record
 	for _, t := range group {
 		// An unconfirmed intent is written back. See addLostAttempt.
@@ -221,13 +234,13 @@ func (db *database) readFacts(ctx context.Context, tx *sql.Tx, in *snapshot, gro
 			}
 		}
 	}
-	if err := db.QueryRecords(ctx, tx, readPurchasesBy, keys, in.addPurchase); err != nil {
+	if err := db.QueryRecords(ctx, tx.Tx, readPurchasesBy, keys, in.addPurchase); err != nil {
 		return fmt.Errorf("read the purchases of an answer: %w", err)
 	}
-	if err := db.QueryRecords(ctx, tx, readAttempts, earlier, in.addAttempt); err != nil {
+	if err := db.QueryRecords(ctx, tx.Tx, readAttempts, earlier, in.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
 	}
-	err := db.QueryRecords(ctx, tx, readOrders, orders, func(scan func(...any) error) error {
+	err := db.QueryRecords(ctx, tx.Tx, readOrders, orders, func(scan func(...any) error) error {
 		var order string
 		var r rowRef
 		err := scan(&order, &r.ID, &r.Batch, &r.Number)
@@ -370,7 +383,7 @@ func (s *rowState) appendFields(r store.Record) store.Record {
 		store.TextAt("owner", &s.owner),
 		store.NumberAt("due", &s.due),
 		store.TextAt("blocked_on", &s.blockedOn),
-		store.TextAt("awaited_key", &s.awaited),
+		store.TextAt("awaited_key", &s.awaitedKey),
 		store.NumberAt("updated_at", &s.since),
 		store.NumberAt("checked_at", &s.checkedAt),
 	)

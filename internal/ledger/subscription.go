@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -201,9 +200,9 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 			store.Number("at", now),
 		}
 	}
-	err := l.change(audit.Without(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(audit.Without(ctx), func(tx *Tx) error {
 		return l.ExecRecords(
-			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at)
+			ctx, tx.Tx, `INSERT INTO coverage (batch, number, cover, year, opened, at)
 				SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
 				WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year,
 					opened = excluded.opened, at = excluded.at`,
@@ -318,7 +317,7 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 // SetStatus records the status of the subscription that an order opened, as a person found it.
 // status is the service's term for it.
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
-	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return l.change(ctx, func(tx *Tx) error {
 		if err := store.RequireChange(ErrNoSubscription)(tx.ExecContext(ctx,
 			`UPDATE items
 				SET subscription_status = $2, subscription_at = $3
@@ -391,7 +390,7 @@ var ErrNotCovered = errors.New("the row does not wait for a renewal")
 // Renew records the order of a renewal for the row that its subscription covers. The report exists
 // and is not bought again, regardless of the later state of the subscription.
 func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error {
-	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return l.change(ctx, func(tx *Tx) error {
 		c, err := store.Find[Coverage](ctx, tx, ErrNotCovered, fmt.Sprintf("read what covers row %d", row),
 			`SELECT c.cover, c.year, c.opened
 				FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number

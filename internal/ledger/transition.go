@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -17,7 +16,7 @@ import (
 const maxGroup = 512
 
 // The values of rowState.blockedOn. A ready row waits for funds, for the approval of a higher cost,
-// or for another row's purchase of the key that it awaits.
+// or for another row's purchase of the key that it awaits. See also resending.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
@@ -320,20 +319,21 @@ func (db *database) commit(group []*transition) {
 func (db *database) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err := db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
+	err := db.commitChange(ctx, func(tx *Tx) error {
+		c := tx.control
 		// The time is read after the wait for the lock, because a lease may expire during the wait.
-		in, err := db.readSnapshot(ctx, tx, group, c.now)
+		in, err := tx.readSnapshot(ctx, group, c.now)
 		if err != nil {
 			return err
 		}
 		if note := in.findLostAttempt(group); note != "" && c.restoredAt == 0 {
-			if err := c.haltRestored(ctx, tx, note, c.changedAt); err != nil {
+			if err := c.haltRestored(ctx, tx.Tx, note, c.changedAt); err != nil {
 				return err
 			}
 		}
-		d := db.newDecision(in, c, c.now)
+		d := tx.newDecision(in, c.now)
 		d.apply(group)
-		if err := db.writeChanges(ctx, tx, d); err != nil {
+		if err := tx.write(ctx, d); err != nil {
 			return err
 		}
 		// This precedes the commit, because the next change may find the ledger restored and writes

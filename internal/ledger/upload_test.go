@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -25,7 +27,7 @@ func testUploads(s *suite) {
 	content := make([]byte, 3<<20+17)
 	rand.Read(content)
 	copy(content, "secret 123-45-6789")
-	u, err := l.Uploads().Add(ctx, ledger.Upload{
+	u, err := intake.NewUploads(l).Add(ctx, intake.Upload{
 		File:      "a.csv",
 		Options:   []byte(`{"state":"DE"}`),
 		Edits:     []byte("987-65-4321"),
@@ -34,41 +36,41 @@ func testUploads(s *suite) {
 	if s.must(err); u.Size != int64(len(content)) || len(u.Hash) != 64 {
 		s.Errorf("%+v", u)
 	}
-	got, err := l.Uploads().LoadContent(ctx, u.ID)
+	got, err := intake.NewUploads(l).LoadContent(ctx, u.ID)
 	if s.must(err); !bytes.Equal(got, content) {
 		s.Error("the content came back changed")
 	}
-	if u, err = l.Uploads().Find(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
+	if u, err = intake.NewUploads(l).Find(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
 		string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
 		s.Errorf("%+v %v", u, err)
 	}
 	u.Options = []byte("{}")
-	s.must(l.Uploads().Change(ctx, u))
-	s.wantErr(l.Uploads().Change(ctx, u), ledger.ErrStale)
-	s.wantErr(l.Uploads().SetPrepared(ctx, u.ID, 1, "b", nil), ledger.ErrStale)
-	empty, err := l.Uploads().Add(ctx, ledger.Upload{File: "empty.csv"}, strings.NewReader(""))
+	s.must(intake.NewUploads(l).Change(ctx, u))
+	s.wantErr(intake.NewUploads(l).Change(ctx, u), ledger.ErrStale)
+	s.wantErr(intake.NewUploads(l).SetPrepared(ctx, u.ID, 1, "b", nil), ledger.ErrStale)
+	empty, err := intake.NewUploads(l).Add(ctx, intake.Upload{File: "empty.csv"}, strings.NewReader(""))
 	s.must(err)
-	if got, err := l.Uploads().LoadContent(ctx, empty.ID); err != nil || len(got) != 0 {
+	if got, err := intake.NewUploads(l).LoadContent(ctx, empty.ID); err != nil || len(got) != 0 {
 		s.Error(got, err)
 	}
-	if all, err := l.Uploads().List(ctx); err != nil || len(all) != 2 {
+	if all, err := intake.NewUploads(l).List(ctx); err != nil || len(all) != 2 {
 		s.Error(all, err)
 	}
-	if n, size, err := l.Uploads().Count(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
+	if n, size, err := intake.NewUploads(l).Count(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
 		s.Error(n, size, err)
 	}
-	s.must(l.Uploads().Delete(ctx, u.ID))
-	for _, err := range []error{l.Uploads().Delete(ctx, u.ID), second(l.Uploads().Find(ctx, u.ID)),
-		second(l.Uploads().LoadContent(ctx, u.ID))} {
+	s.must(intake.NewUploads(l).Delete(ctx, u.ID))
+	for _, err := range []error{intake.NewUploads(l).Delete(ctx, u.ID), second(intake.NewUploads(l).Find(ctx, u.ID)),
+		second(intake.NewUploads(l).LoadContent(ctx, u.ID))} {
 		if !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 	}
 	s.pass(48 * time.Hour)
-	if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != 0 {
+	if n, err := intake.NewUploads(l).Prune(ctx, 72*time.Hour); err != nil || n != 0 {
 		s.Error(n, err)
 	}
-	if n, err := l.Uploads().Prune(ctx, 24*time.Hour); err != nil || n != 1 {
+	if n, err := intake.NewUploads(l).Prune(ctx, 24*time.Hour); err != nil || n != 1 {
 		s.Error(n, err)
 	}
 }
@@ -77,11 +79,11 @@ func testUploads(s *suite) {
 func TestPruneUploadsOfOpenBatches(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		keep := func(batch string, prepared bool) {
-			u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv"}, strings.NewReader("a"))
+			u, err := intake.NewUploads(l).Add(ctx, intake.Upload{File: batch + ".csv"}, strings.NewReader("a"))
 			s.must(err)
 			_, err = l.CreateBatch(ctx, ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
 			s.must(err)
-			s.must(l.Uploads().SetPrepared(ctx, u.ID, 1, batch, nil))
+			s.must(intake.NewUploads(l).SetPrepared(ctx, u.ID, 1, batch, nil))
 			if prepared {
 				s.must(l.PrepareBatch(ctx, batch))
 			} else {
@@ -91,12 +93,12 @@ func TestPruneUploadsOfOpenBatches(t *testing.T) {
 		keep("waits", true)
 		keep("opened", false)
 		for _, want := range []int{0, 1, 0} { // at once, after a day, and once more
-			if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != want {
+			if n, err := intake.NewUploads(l).Prune(ctx, 72*time.Hour); err != nil || n != want {
 				s.Errorf("%d sheets forgotten, want %d (%v)", n, want, err)
 			}
 			s.pass(25 * time.Hour)
 		}
-		if all, err := l.Uploads().List(ctx); err != nil || len(all) != 1 || all[0].Batch != "waits" {
+		if all, err := intake.NewUploads(l).List(ctx); err != nil || len(all) != 1 || all[0].Batch != "waits" {
 			s.Error(all, err)
 		}
 		if b, err := l.Batch(ctx, "opened"); err != nil || !b.Open {
@@ -111,7 +113,7 @@ func second[T any](_ T, err error) error { return err }
 func TestAnUploadThatBreaksOff(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		broken := errors.New("broken")
-		if _, err := l.Uploads().Add(ctx, ledger.Upload{File: "a.csv"},
+		if _, err := intake.NewUploads(l).Add(ctx, intake.Upload{File: "a.csv"},
 			io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), failing{broken})); !errors.Is(err, broken) {
 			s.Error(err)
 		}
@@ -154,10 +156,10 @@ func testPreparedBatches(s *suite) {
 	s.sendable(b)
 	s.must(a.Close())
 	s.pass(time.Hour)
-	if waits, err := b.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); waits || err != nil {
+	if waits, err := approval.New(b).Submit(ctx, approval.Draft{Batch: "b1"}, "plan", "ana"); waits || err != nil {
 		s.Error(waits, err)
 	}
-	s.wantErr(second(b.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "bob")), ledger.ErrSubmitted)
+	s.wantErr(second(approval.New(b).Submit(ctx, approval.Draft{Batch: "b1"}, "plan", "bob")), approval.ErrSubmitted)
 	got, err := b.Batch(ctx, "b1")
 	if s.must(err); !got.Open || got.Approval.State != ledger.ApprovalGiven || got.Approval.By != "ana" ||
 		got.Approval.AskedBy != "ana" {
@@ -168,16 +170,16 @@ func testPreparedBatches(s *suite) {
 	}
 
 	made(b, "b2")
-	u, err := b.Uploads().Add(ctx, ledger.Upload{File: "a.csv"}, strings.NewReader("x"))
+	u, err := intake.NewUploads(b).Add(ctx, intake.Upload{File: "a.csv"}, strings.NewReader("x"))
 	s.must(err)
-	s.must(b.Uploads().SetPrepared(ctx, u.ID, 1, "b2", []byte("{}")))
+	s.must(intake.NewUploads(b).SetPrepared(ctx, u.ID, 1, "b2", []byte("{}")))
 	u.Batch = "b2"
-	s.must(b.Uploads().Change(ctx, u))
+	s.must(intake.NewUploads(b).Change(ctx, u))
 	s.wantErr(second(b.Batch(ctx, "b2")), ledger.ErrNotFound)
 	made(b, "b3")
-	s.must(b.Uploads().SetPrepared(ctx, u.ID, 2, "b3", nil))
+	s.must(intake.NewUploads(b).SetPrepared(ctx, u.ID, 2, "b3", nil))
 	s.must(b.OpenBatch(ctx, "b3"))
-	s.must(b.Uploads().Delete(ctx, u.ID))
+	s.must(intake.NewUploads(b).Delete(ctx, u.ID))
 	if _, err := b.Batch(ctx, "b3"); err != nil {
 		s.Error(err)
 	}
@@ -187,28 +189,28 @@ func testPreparedBatches(s *suite) {
 // two who approve at once one does.
 func TestASecondPerson(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		s.wantErr(second(l.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana")), ledger.ErrImport)
+		s.wantErr(second(approval.New(l).Submit(ctx, approval.Draft{Batch: "b1"}, "plan", "ana")), ledger.ErrImport)
 		s.must(l.AddRows(ctx, "b1", []ledger.Row{
 			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request},
 		}))
 		s.must(l.PrepareBatch(ctx, "b1"))
-		if waits, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); !waits || err != nil {
+		if waits, err := approval.New(l).Submit(ctx, approval.Draft{Batch: "b1"}, "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
 		}
 		s.sendable(l)
-		s.wantErr(l.Approvals().Approve(ctx, "b1", "plan", "ana"), ledger.ErrSecondPerson)
-		s.wantErr(l.Approvals().Approve(ctx, "b1", "other", "bob"), ledger.ErrChanged)
+		s.wantErr(approve(ctx, l, "b1", "plan", "ana"), approval.ErrSecondPerson)
+		s.wantErr(approve(ctx, l, "b1", "other", "bob"), approval.ErrChanged)
 		var both sync.WaitGroup
 		errs := make([]error, 2)
 		for i, by := range []string{"bob", "eve"} {
-			both.Go(func() { errs[i] = l.Approvals().Approve(ctx, "b1", "plan", by) })
+			both.Go(func() { errs[i] = approve(ctx, l, "b1", "plan", by) })
 		}
 		both.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrNoApprovalNeeded) {
+		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), approval.ErrNoApprovalNeeded) {
 			s.Error(errs)
 		}
 	})
@@ -218,7 +220,7 @@ func TestASecondPerson(t *testing.T) {
 // of a batch is not the one to give it, however often its plan changes.
 func TestASecondPersonForASchedule(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		s.approvers(l, "ana", "bob")
 		for _, id := range []string{"b1", "b2"} {
 			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"})
@@ -227,14 +229,14 @@ func TestASecondPersonForASchedule(t *testing.T) {
 		as := func(name string) context.Context {
 			return audit.With(ctx, audit.Event{By: name, What: "schedule-run"})
 		}
-		s.must(l.Approvals().Request(as("ana"), "b1", "one"))
+		s.must(approval.New(l).Request(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))
-		s.must(l.Approvals().Request(as("bob"), "b1", "two"))
-		s.wantErr(l.Approvals().Approve(ctx, "b1", "two", "ana"), ledger.ErrSecondPerson)
-		s.must(l.Approvals().Approve(ctx, "b1", "two", "bob"))
-		s.must(l.Approvals().Request(ctx, "b2", "one")) // by its schedule: nobody has handed it in
+		s.must(approval.New(l).Request(as("bob"), "b1", "two"))
+		s.wantErr(approve(ctx, l, "b1", "two", "ana"), approval.ErrSecondPerson)
+		s.must(approve(ctx, l, "b1", "two", "bob"))
+		s.must(approval.New(l).Request(ctx, "b2", "one")) // by its schedule: nobody has handed it in
 		s.must(l.OpenBatch(ctx, "b2"))
-		s.must(l.Approvals().Approve(ctx, "b2", "one", "ana"))
+		s.must(approve(ctx, l, "b2", "one", "ana"))
 	})
 }
 
@@ -306,10 +308,11 @@ func testListRows(s *suite) {
 }
 
 // prepared makes an upload with its prepared batch of one ready row.
-func (s *suite) prepared(l *ledger.Ledger, batch string) ledger.Upload {
+func (s *suite) prepared(l *ledger.Ledger, batch string) intake.Upload {
 	s.Helper()
 	ctx := s.Context()
-	u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv", CreatedBy: "ana"}, strings.NewReader("x"))
+	u, err := intake.NewUploads(l).Add(ctx, intake.Upload{File: batch + ".csv", CreatedBy: "ana"},
+		strings.NewReader("x"))
 	s.must(err)
 	_, err = l.CreateBatch(ctx, ledger.Batch{ID: batch, File: u.File, Product: filing.AnnualReport})
 	s.must(err)
@@ -317,8 +320,8 @@ func (s *suite) prepared(l *ledger.Ledger, batch string) ledger.Upload {
 		{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+batch, "2026").Request},
 	}))
 	s.must(l.PrepareBatch(ctx, batch))
-	s.must(l.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, []byte("{}")))
-	u, err = l.Uploads().Find(ctx, u.ID)
+	s.must(intake.NewUploads(l).SetPrepared(ctx, u.ID, u.Version, batch, []byte("{}")))
+	u, err = intake.NewUploads(l).Find(ctx, u.ID)
 	s.must(err)
 	return u
 }
@@ -326,30 +329,30 @@ func (s *suite) prepared(l *ledger.Ledger, batch string) ledger.Upload {
 // A batch is submitted only as the spreadsheet is now: a change that was saved since
 // it was looked at is kept, and none of the old rows is bought.
 func TestSubmitRefusesAChangedUpload(t *testing.T) {
-	edit := func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
-		_, err := l.Uploads().Edit(s.Context(), u.ID, func(ledger.Upload) ([]byte, string, error) {
+	edit := func(s *suite, l *ledger.Ledger, u intake.Upload) error {
+		_, err := intake.NewUploads(l).Edit(s.Context(), u.ID, func(intake.Upload) ([]byte, string, error) {
 			return []byte("another name"), "", nil
 		})
 		return err
 	}
-	for name, change := range map[string]func(*suite, *ledger.Ledger, ledger.Upload) error{
+	for name, change := range map[string]func(*suite, *ledger.Ledger, intake.Upload) error{
 		"edited": edit,
-		"edited and its batch dropped": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
-			return errors.Join(edit(s, l, u), l.Uploads().DropPrepared(s.Context(), u.Batch))
+		"edited and its batch dropped": func(s *suite, l *ledger.Ledger, u intake.Upload) error {
+			return errors.Join(edit(s, l, u), intake.NewUploads(l).DropPrepared(s.Context(), u.Batch))
 		},
-		"read in another way": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
+		"read in another way": func(s *suite, l *ledger.Ledger, u intake.Upload) error {
 			u.Edits = []byte("another name")
-			return l.Uploads().Change(s.Context(), u)
+			return intake.NewUploads(l).Change(s.Context(), u)
 		},
-		"deleted": func(s *suite, l *ledger.Ledger, u ledger.Upload) error {
-			return l.Uploads().Delete(s.Context(), u.ID)
+		"deleted": func(s *suite, l *ledger.Ledger, u intake.Upload) error {
+			return intake.NewUploads(l).Delete(s.Context(), u.ID)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
 				s.approvers(l, "bob")
 				for _, second := range []bool{false, true} {
-					s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: second}))
+					s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{Second: second}))
 					u := s.prepared(l, fmt.Sprint("second person ", second))
 					s.must(change(s, l, u))
 					s.refusedAsStale(l, u, name == "deleted")
@@ -362,14 +365,14 @@ func TestSubmitRefusesAChangedUpload(t *testing.T) {
 
 // refusedAsStale expects that an upload which was changed is not submitted, and that the
 // change is kept.
-func (s *suite) refusedAsStale(l *ledger.Ledger, u ledger.Upload, deleted bool) {
+func (s *suite) refusedAsStale(l *ledger.Ledger, u intake.Upload, deleted bool) {
 	s.Helper()
 	ctx := s.Context()
-	s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrStale)
+	s.wantErr(second(approval.New(l).Submit(ctx, u.Draft(), "plan", "ana")), ledger.ErrStale)
 	if b, err := l.Batch(ctx, u.Batch); err == nil && b.Open || err != nil && !is(err, ledger.ErrNotFound) {
 		s.Errorf("the batch is open: %v, %v", b.Open, err)
 	}
-	now, err := l.Uploads().Find(ctx, u.ID)
+	now, err := intake.NewUploads(l).Find(ctx, u.ID)
 	if deleted {
 		s.wantErr(err, ledger.ErrNotFound)
 	} else if err != nil || string(now.Edits) != "another name" {
@@ -382,16 +385,16 @@ func TestSubmitKeepsADraftToSendBack(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
 		for _, needed := range []bool{false, true} {
-			s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: needed}))
+			s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: needed}))
 			u := s.prepared(l, fmt.Sprint("second person ", needed))
-			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || waits != needed {
+			if waits, err := approval.New(l).Submit(ctx, u.Draft(), "plan", "ana"); err != nil || waits != needed {
 				s.Errorf("waits %v, %v", waits, err)
 			}
 			for range 2 {
-				if _, err := l.Uploads().Find(ctx, u.ID); needed != (err == nil) {
+				if _, err := intake.NewUploads(l).Find(ctx, u.ID); needed != (err == nil) {
 					s.Errorf("a second person approves: %v, the draft: %v", needed, err)
 				}
-				s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrSubmitted)
+				s.wantErr(second(approval.New(l).Submit(ctx, u.Draft(), "plan", "ana")), approval.ErrSubmitted)
 			}
 		}
 		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 {
@@ -405,14 +408,14 @@ func TestSubmitKeepsADraftToSendBack(t *testing.T) {
 func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		submitted := func(batch string) ledger.Upload {
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
+		submitted := func(batch string) intake.Upload {
 			u := s.prepared(l, batch)
-			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || !waits {
+			if waits, err := approval.New(l).Submit(ctx, u.Draft(), "plan", "ana"); err != nil || !waits {
 				s.Error(waits, err)
 			}
-			s.wantErr(l.Uploads().Delete(ctx, u.ID), ledger.ErrSubmitted)
-			if can, err := l.Approvals().CanSendBack(ctx, batch); err != nil || !can {
+			s.wantErr(intake.NewUploads(l).Delete(ctx, u.ID), approval.ErrSubmitted)
+			if can, err := approval.New(l).CanSendBack(ctx, batch); err != nil || !can {
 				s.Errorf("the draft is gone: %v, %v", can, err)
 			}
 			return u
@@ -420,14 +423,14 @@ func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 		u := submitted("canceled")
 		_, err := l.CancelBatch(ctx, u.Batch)
 		s.must(err)
-		s.must(l.Uploads().Delete(ctx, u.ID))
+		s.must(intake.NewUploads(l).Delete(ctx, u.ID))
 		u = submitted("sent back")
-		s.must(l.Approvals().SendBack(ctx, u.Batch, "bob", "not yet"))
-		s.must(l.Uploads().Delete(ctx, u.ID))
+		s.must(approval.New(l).SendBack(ctx, u.Batch, "bob", "not yet"))
+		s.must(intake.NewUploads(l).Delete(ctx, u.ID))
 		s.wantErr(second(l.Batch(ctx, u.Batch)), ledger.ErrNotFound)
 		u = submitted("approved")
-		s.must(l.Approvals().Approve(ctx, u.Batch, "plan", "bob"))
-		s.wantErr(l.Uploads().Delete(ctx, u.ID), ledger.ErrNotFound)
+		s.must(approve(ctx, l, u.Batch, "plan", "bob"))
+		s.wantErr(intake.NewUploads(l).Delete(ctx, u.ID), ledger.ErrNotFound)
 		if ids, err := l.Backlog().ListSendable(ctx, "", 10); err != nil || len(ids) != 1 {
 			s.Error(ids, err)
 		}
@@ -439,12 +442,12 @@ func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 func TestSendBackRefusesACorrectedBatch(t *testing.T) {
 	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "bob")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(l).ChangePolicy(ctx, approval.Policy{Second: true}))
 		u := s.prepared(l, "whole")
-		if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil {
+		if _, err := approval.New(l).Submit(ctx, u.Draft(), "plan", "ana"); err != nil {
 			s.Error(err)
 		}
-		if can, err := l.Approvals().CanSendBack(ctx, "whole"); err != nil || !can {
+		if can, err := approval.New(l).CanSendBack(ctx, "whole"); err != nil || !can {
 			s.Errorf("%v, %v", can, err)
 		}
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "fixes", File: "whole.xlsx", Product: filing.AnnualReport,
@@ -453,16 +456,16 @@ func TestSendBackRefusesACorrectedBatch(t *testing.T) {
 		s.must(l.AddRows(ctx, "fixes", []ledger.Row{fix(2, 2, "comp_right", filing.Ready)}))
 		refused := func(when string) {
 			s.Helper()
-			s.wantErr(l.Approvals().SendBack(ctx, "whole", "bob", "not yet"), ledger.ErrCorrected)
-			if can, err := l.Approvals().CanSendBack(ctx, "whole"); err != nil || can {
+			s.wantErr(approval.New(l).SendBack(ctx, "whole", "bob", "not yet"), approval.ErrCorrected)
+			if can, err := approval.New(l).CanSendBack(ctx, "whole"); err != nil || can {
 				s.Errorf("%s: %v, %v", when, can, err)
 			}
 		}
 		refused("while the corrections are made")
-		s.must(l.Approvals().Request(ctx, "fixes", "fixed"))
+		s.must(approval.New(l).Request(ctx, "fixes", "fixed"))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		refused("while the corrections wait")
-		s.must(l.Approvals().Approve(ctx, "fixes", "fixed", "bob"))
+		s.must(approve(ctx, l, "fixes", "fixed", "bob"))
 		refused("once they are applied")
 		if rows := s.resultsOf(l, "whole"); len(rows) != 1 || string(rows[2].Cells) != `["comp_right"]` {
 			s.Errorf("%+v", rows)

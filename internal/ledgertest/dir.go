@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -32,6 +33,7 @@ func Open(tb testing.TB, c ledger.Config) *ledger.Ledger {
 	if c.Dir == "" {
 		c.Dir = Dir(tb)
 	}
+	c.Gate = approval.Gate{}
 	l, err := ledger.Open(tb.Context(), c)
 	if err != nil {
 		tb.Fatal(err)

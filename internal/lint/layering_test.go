@@ -36,16 +36,16 @@ var imports = map[string]string{
 	"internal/filingapi":         `filing network`,
 	"internal/balance":           `filing money season`,
 	"internal/ledger":            `account audit balance filing money outbox store`,
-	"internal/ledgertest":        `ledger store`,
+	"internal/approval":          `account audit filing ledger money outbox store`,
+	"internal/ledgertest":        `approval ledger store`,
 	"internal/backup":            `ledger outbox store`,
-	"internal/pricing":           `balance filing filingapi ledger money season sheet`,
+	"internal/pricing":           `approval balance filing filingapi ledger money season sheet`,
 	"internal/importer":          `filing ledger season sheet`,
 	"internal/report":            `filing ledger money sheet store`,
 	"internal/season":            `filing money sheet`,
 	"internal/lookup":            `filing filingapi ledger`,
-	"internal/intake":            `filing importer ledger lookup pricing sheet store webhook`,
-	"internal/schedule":          `audit balance filing importer intake ledger money outbox pricing season sheet store`,
-	"internal/jobs":              `filing filingapi ledger lookup money network pricing store`,
+	"internal/intake":            `approval audit filing importer ledger lookup pricing sheet store webhook`,
+	"internal/jobs":              `approval filing filingapi ledger lookup money network pricing store`,
 	"internal/metrics":           `filing filingapi jobs ledger money`,
 	"internal/sandbox":           ``,
 	"internal/simulate":          ``,
@@ -56,12 +56,14 @@ var imports = map[string]string{
 	"internal/documents":         `filingapi ledger network sheet`,
 	"internal/notify":            `filing ledger money network outbox`,
 	"internal/resolve":           `filing filingapi jobs ledger money`,
-	"internal/web": `account audit backup documents filing filingapi importer intake jobs ledger lookup money
-		network outbox pricing report resolve schedule season sheet signin store webhook`,
-	"internal/config": `account filing filingapi jobs ledger logs lookup money network notify pricing schedule
+	"internal/schedule": `approval audit balance filing importer intake ledger money outbox pricing season sheet
+		store`,
+	"internal/web": `account approval audit backup documents filing filingapi importer intake jobs ledger lookup
+		money network outbox pricing report resolve schedule season sheet signin store webhook`,
+	"internal/config": `account approval filing filingapi jobs ledger logs lookup money network notify pricing schedule
 		signin store`,
 	"samples": ``,
-	"cmd/importer": `account audit backup config documents filing filingapi importer intake jobs ledger logs
+	"cmd/importer": `account approval audit backup config documents filing filingapi importer intake jobs ledger logs
 		lookup metrics money network notify pricing report resolve samples sandbox schedule season
 		sheet signin store web webhook`,
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,

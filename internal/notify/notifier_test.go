@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -551,7 +552,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(err)
 		s.must(s.Accounts().SetEmail(ctx, paul.ID, "paul@example.com"))
 		s.must(s.Notifications().SetPageAddress(ctx, "https://filings.example.com/"))
-		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(approval.New(s.Ledger).ChangePolicy(ctx, approval.Policy{Second: true}))
 		time.Sleep(2 * checkInterval)
 		box.take()
 		byPaul := audit.With(ctx, audit.Event{By: "paul", What: "submit"})
@@ -561,7 +562,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.AddRows(ctx, "b", []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready,
 			Request: &filing.Request{}, Cost: money.Cost{Amount: cost}}}))
 		s.must(s.PrepareBatch(ctx, "b"))
-		_, err = s.Approvals().Submit(byPaul, ledger.Upload{Batch: "b"}, "plan", "paul")
+		_, err = approval.New(s.Ledger).Submit(byPaul, approval.Draft{Batch: "b"}, "plan", "paul")
 		s.must(err)
 		time.Sleep(2 * checkInterval)
 		all, err := s.Notifications().List(ctx, 1)
@@ -573,7 +574,7 @@ func TestApprovalsAreReported(t *testing.T) {
 			"Open: https://filings.example.com/batches/b/approve\n") {
 			s.Errorf("no link in %s", body)
 		}
-		_, err = s.Approvals().Reject(ctx, "b", "vera@example.com", "too early")
+		_, err = approval.New(s.Ledger).Reject(ctx, "b", "vera@example.com", "too early")
 		s.must(err)
 		time.Sleep(2 * checkInterval)
 		all, err = s.Notifications().List(ctx, 5)

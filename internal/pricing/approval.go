@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -38,8 +39,8 @@ func (p *Proposal) TotalText() string {
 // Propose quotes a batch that waits for approval again and returns the orders that an approval
 // would place now. If source returns no quoter, Propose uses the stored quotes.
 //
-// It returns ledger.ErrNotFound, ledger.ErrNoApprovalNeeded with the batch if the batch does not
-// wait for approval, and ledger.ErrChanged with the proposal if the orders or their cost have
+// It returns ledger.ErrNotFound, approval.ErrNoApprovalNeeded with the batch if the batch does not
+// wait for approval, and approval.ErrChanged with the proposal if the orders or their cost have
 // changed since the batch was submitted. After ErrChanged, the new proposal is the one to approve.
 func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string) (Proposal, error) {
 	var p Proposal
@@ -49,7 +50,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	}
 	wanted := p.Batch.Approval
 	if wanted.State != ledger.ApprovalNeeded {
-		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrNoApprovalNeeded)
+		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, approval.ErrNoApprovalNeeded)
 	}
 	if quoter, err := source(ctx); err != nil {
 		return p, err
@@ -76,8 +77,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Hash == wanted.Hash {
 		return p, nil
 	}
-	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
-		ledger.ErrNoApprovalNeeded) {
+	if err := approval.New(l).ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
+		approval.ErrNoApprovalNeeded) {
 		// Another approval came first, and the orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now
@@ -86,23 +87,23 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		return p, err
 	}
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
-		ledger.ErrChanged, wanted.Hash)
+		approval.ErrChanged, wanted.Hash)
 }
 
-// Matches returns ledger.ErrChanged unless hash identifies this proposal. It proves that the
+// Matches returns approval.ErrChanged unless hash identifies this proposal. It proves that the
 // approver has seen this proposal and no other.
 func (p *Proposal) Matches(hash string) error {
 	if hash != p.Hash {
 		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
-			"that plan", ledger.ErrChanged, hash, p.Hash)
+			"that plan", approval.ErrChanged, hash, p.Hash)
 	}
 	return nil
 }
 
 // Approve approves a proposal as it was shown and releases the batch. It also returns
-// ledger.ErrChanged if the orders have changed since the proposal.
+// approval.ErrChanged if the orders have changed since the proposal.
 func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) error {
-	return l.Approvals().GiveApproval(ctx, p.Batch.ID, p.Hash, by,
+	return approval.New(l).GiveApproval(ctx, p.Batch.ID, p.Hash, by,
 		func(ready iter.Seq2[ledger.Row, error]) (string, error) {
 			hash, _, err := hashOrders(p.Batch.ID, ready)
 			return hash, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -73,8 +74,10 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 				hash, _, err := pricing.ApprovalHash(ctx, l, "a")
-				err = errors.Join(err, l.Approvals().Request(ctx, "a", hash), l.OpenBatch(ctx, "a"))
-				must(t, err)
+				err = errors.Join(err, approval.New(l).Request(ctx, "a", hash), l.OpenBatch(ctx, "a"))
+				if err != nil {
+					t.Fatal(err)
+				}
 				var rows []ledger.Row
 				for r, err := range l.Rows(ctx, "a") {
 					if rows = append(rows, r); err != nil {
@@ -88,8 +91,10 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 					must(t, seen.Approve(ctx, l, "cat"))
 					return
 				}
-				must(t, change(ctx, l, rows))
-				if err := seen.Approve(ctx, l, "cat"); !errors.Is(err, ledger.ErrChanged) {
+				if err := change(ctx, l, rows); err != nil {
+					t.Fatal(err)
+				}
+				if err := seen.Approve(ctx, l, "cat"); !errors.Is(err, approval.ErrChanged) {
 					t.Errorf("the approver saw %d order, and approved others: %v",
 						seen.Figures.Counts[filing.Ready], err)
 				}
@@ -97,7 +102,7 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 					t.Errorf("%d rows are sent without an approval, %v", len(all), err)
 				}
 				now, err := pricing.Propose(ctx, l, stored, "a")
-				if !errors.Is(err, ledger.ErrChanged) {
+				if !errors.Is(err, approval.ErrChanged) {
 					t.Errorf("the new proposal: %v", err)
 				}
 				if err := now.Approve(ctx, l, "cat"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -42,7 +43,7 @@ func newForecasting(t *testing.T, now time.Time) *forecasting {
 	f := &forecasting{T: t, now: now}
 	clock := func() time.Time { return f.now }
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), SealKey: sealKey, Clock: clock,
-		Lease: 1000 * 24 * time.Hour})
+		Lease: 1000 * 24 * time.Hour, Gate: approval.Gate{}})
 	f.must(err)
 	t.Cleanup(func() { l.Close() })
 	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")

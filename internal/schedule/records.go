@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -157,8 +158,8 @@ func (l *Records) Add(ctx context.Context, s Schedule) (added bool, err error) {
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return ledger.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, cmp.Or(audit.Person(ctx), s.CreatedBy),
-			ledger.PartSchedule)
+		return approval.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, cmp.Or(audit.Person(ctx), s.CreatedBy),
+			approval.PartSchedule)
 	})
 	if err != nil {
 		return false, fmt.Errorf("save the schedule %s: %w", s.Name, err)
@@ -204,7 +205,7 @@ func (l *Records) Change(ctx context.Context, s Schedule) error {
 		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
-		return ledger.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, audit.Person(ctx), ledger.PartList)
+		return approval.ContributeToSchedule(ctx, tx, s.Name, s.CompanyList, audit.Person(ctx), approval.PartList)
 	})
 	return store.Wrap("change the schedule "+s.Name, err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
@@ -231,7 +232,7 @@ func (w *world) allow(batch string) {
 			continue
 		}
 		for _, key := range keysOf(r.Request) {
-			w.allowed[key] = append(w.allowed[key], approval{int64(r.Cost.Amount), time.Now()})
+			w.allowed[key] = append(w.allowed[key], allowance{int64(r.Cost.Amount), time.Now()})
 		}
 	}
 }
@@ -240,7 +241,7 @@ func (w *world) allow(batch string) {
 func (w *world) approve(batch string) error {
 	ctx, l := context.Background(), w.office.ledger
 	p, err := pricing.Propose(ctx, l, w.quoter(w.office), batch)
-	if err != nil && !errors.Is(err, ledger.ErrChanged) {
+	if err != nil && !errors.Is(err, approval.ErrChanged) {
 		return err
 	}
 	w.allow(batch)
@@ -250,12 +251,12 @@ func (w *world) approve(batch string) error {
 // approveCosts approves the rows of a batch that wait because of their cost.
 func (w *world) approveCosts(batch string) (rows int, err error) {
 	ctx, l := context.Background(), w.office.ledger
-	looked, err := l.Approvals().CostIncrease(ctx, batch)
+	looked, err := approval.New(l).CostIncrease(ctx, batch)
 	if err != nil || looked.Rows == 0 {
 		return 0, err
 	}
 	w.allow(batch)
-	return looked.Rows, l.Approvals().ApproveCosts(ctx, batch, looked)
+	return looked.Rows, approval.New(l).ApproveCosts(ctx, batch, looked)
 }
 
 // sandboxProducts are the filing service's names of products.

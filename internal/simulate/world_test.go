@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -55,7 +56,7 @@ type world struct {
 	repriced bool
 	backups  []backupFile
 	// allowed has what people approved, by what the filing service would make.
-	allowed map[string][]approval
+	allowed map[string][]allowance
 	// events counts the events of the filing service that have arrived.
 	events int
 	// deeds are what people did. A restored ledger lacks those from lostFrom on.
@@ -76,8 +77,8 @@ type company struct {
 	id, name string
 }
 
-// approval is the highest cost that a person approved.
-type approval struct {
+// allowance is the highest cost that a person approved.
+type allowance struct {
 	cents int64
 	at    time.Time
 }
@@ -168,7 +169,7 @@ func must(err error) {
 }
 
 func newWorld(dir string, seed uint64) *world {
-	w := &world{dir: dir, seed: seed, began: time.Now(), allowed: make(map[string][]approval), lostFrom: math.MaxInt}
+	w := &world{dir: dir, seed: seed, began: time.Now(), allowed: make(map[string][]allowance), lostFrom: math.MaxInt}
 	w.fees = []sandbox.Fee{
 		{Product: "annual_report", Cents: 300_00},
 		{Product: "formation", Cents: 110_10},
@@ -239,6 +240,7 @@ func (w *world) start(name string) *process {
 		Clock:   time.Now,
 		Lease:   lease,
 		Timeout: requestTimeout,
+		Gate:    approval.Gate{},
 	})
 	must(err)
 	p.client, err = filingapi.New(filingapi.Config{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -199,7 +200,7 @@ func (o *overview) addApprovals(l *actionList, f *actionFacts) error {
 		if b.Canceled || !wanted && dearer == 0 {
 			continue
 		}
-		barred, err := o.Ledger.Approvals().Barred(l.v.ctx(), b.ID, l.v.who())
+		barred, err := approval.New(o.Ledger).Barred(l.v.ctx(), b.ID, l.v.who())
 		if err != nil {
 			return err
 		}
@@ -231,7 +232,7 @@ func (o *overview) addSentBack(l *actionList) error {
 	if !l.v.may(account.Preparer) {
 		return nil
 	}
-	back, err := o.Ledger.Approvals().ListSentBack(l.v.ctx())
+	back, err := approval.New(o.Ledger).ListSentBack(l.v.ctx())
 	for _, b := range back {
 		l.add(preparer, action{
 			Class:  "warn",

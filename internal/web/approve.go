@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -20,7 +21,7 @@ import (
 // approvalHandler handles the approval of batches and of higher costs.
 type approvalHandler struct {
 	*Config
-	approvals ledger.Approvals
+	approvals *approval.Approvals
 	queue     *prepareQueue
 }
 
@@ -41,12 +42,12 @@ type approvers struct {
 	// Second reports whether the batch needs a second person's approval.
 	Second bool
 	// Barred is the reason why the reader may not approve, or nil if the reader may.
-	Barred *ledger.SecondError
+	Barred *approval.SecondError
 	// Who are the people who may approve as the second person.
 	Who []string
 }
 
-func findApprovers(v *request, all ledger.Approvals, batch string) (a approvers, err error) {
+func findApprovers(v *request, all *approval.Approvals, batch string) (a approvers, err error) {
 	err = errors.Join(
 		load(&a.Second)(all.NeedsSecond(v.ctx(), batch)),
 		load(&a.Barred)(all.Barred(v.ctx(), batch, v.who())))
@@ -59,12 +60,13 @@ func findApprovers(v *request, all ledger.Approvals, batch string) (a approvers,
 // costApproval describes the rows of a batch that need a separate approval of their cost.
 type costApproval struct {
 	approvers
-	Increase ledger.CostIncrease
+	Increase approval.CostIncrease
 	// More reports whether they cost more than was approved.
 	More bool
 }
 
-func loadCostApproval(v *request, all ledger.Approvals, batch string, c ledger.CostIncrease) (*costApproval, error) {
+func loadCostApproval(v *request, all *approval.Approvals, batch string,
+	c approval.CostIncrease) (*costApproval, error) {
 	if c.Rows == 0 {
 		return nil, nil
 	}
@@ -127,7 +129,7 @@ func (h *approvalHandler) approveCosts(v *request, b ledger.Batch) error {
 type approvalPage struct {
 	Batch ledger.Batch
 	// Draft is the upload until it is submitted. It is nil on the page of a batch.
-	Draft *ledger.Upload
+	Draft *intake.Upload
 	// Path is the address of the rows: "/sheets/…" or "/batches/…".
 	Path    string
 	Steps   []step
@@ -145,7 +147,7 @@ type approvalPage struct {
 	// Schedule is the plan of the schedule run that made the batch, or nil if no run made it.
 	Schedule *schedule.Plan
 	Notes    []string
-	History  []ledger.ApprovalEvent
+	History  []approval.Event
 	// Was has the orders and the cost at submission. Empty if they have not changed.
 	Was string
 	// Asks reports whether a second person has to approve the batch.
@@ -205,9 +207,9 @@ func reviewed(w intake.Warnings) string {
 
 // Refusal returns the newest event of the history if an approver refused the batch with it, and nil
 // otherwise.
-func (p *approvalPage) Refusal() *ledger.ApprovalEvent { return refusalOf(p.History) }
+func (p *approvalPage) Refusal() *approval.Event { return refusalOf(p.History) }
 
-func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
+func refusalOf(history []approval.Event) *approval.Event {
 	if len(history) == 0 || history[len(history)-1].Comment == "" {
 		return nil
 	}
@@ -215,20 +217,20 @@ func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
 }
 
 // stepText describes an event of an approval for readers.
-func stepText(e ledger.ApprovalEvent) string {
+func stepText(e approval.Event) string {
 	orders := fmt.Sprintf("%s, %s", count(e.Orders, "order"), e.Cost)
 	switch e.What {
-	case ledger.StepSubmitted:
+	case approval.StepSubmitted:
 		return "submitted " + orders
-	case ledger.StepApproved:
+	case approval.StepApproved:
 		return "approved " + orders
-	case ledger.StepSentBack:
+	case approval.StepSentBack:
 		return "sent it back"
-	case ledger.StepRejected:
+	case approval.StepRejected:
 		return "rejected it"
-	case ledger.StepCostsApproved:
+	case approval.StepCostsApproved:
 		return "approved the new cost of " + orders
-	case ledger.StepCostsRejected:
+	case approval.StepCostsRejected:
 		return "rejected the new cost of " + orders
 	}
 	return string(e.What)
@@ -238,7 +240,7 @@ func stepText(e ledger.ApprovalEvent) string {
 const patience = 1500 * time.Millisecond
 
 // draftApproval shows the cost of a draft to its preparer, who can submit it there.
-func (h *approvalHandler) draftApproval(v *request, u ledger.Upload) error {
+func (h *approvalHandler) draftApproval(v *request, u intake.Upload) error {
 	ctx := v.ctx()
 	u, err := h.queue.wait(ctx, u, patience)
 	if err != nil {
@@ -309,7 +311,7 @@ func (h *approvalHandler) fillApproval(v *request, p *approvalPage) error {
 func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
 	if !b.Open && !b.Canceled {
-		at, err := sheetOf(ctx, h.Ledger.Uploads(), b.ID)
+		at, err := sheetOf(ctx, intake.NewUploads(h.Ledger), b.ID)
 		if err != nil {
 			return err
 		}
@@ -366,9 +368,9 @@ func (p *approvalPage) submittedCost() (string, error) {
 }
 
 // Submitted returns the newest submission, or nil if none is recorded.
-func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
+func (p *approvalPage) Submitted() *approval.Event {
 	for _, e := range slices.Backward(p.History) {
-		if e.What == ledger.StepSubmitted {
+		if e.What == approval.StepSubmitted {
 			return &e
 		}
 	}
@@ -414,7 +416,7 @@ const noteLength = 200
 
 // findShownIncrease finds the rows that wait for a new approval. It fails if they have changed
 // since the form was shown.
-func (h *approvalHandler) findShownIncrease(v *request, batch string) (ledger.CostIncrease, error) {
+func (h *approvalHandler) findShownIncrease(v *request, batch string) (approval.CostIncrease, error) {
 	shown, err := h.approvals.CostIncrease(v.ctx(), batch)
 	if err == nil {
 		err = shown.Matches(v.form("plan"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
@@ -21,7 +22,7 @@ import (
 // who submitted it.
 func wantsApproval(t *testing.T, change ...func(*Config)) (s *testSite, asker *visitor, batch string) {
 	s = newSite(t, change...)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: true}))
 	asker = s.as(account.Preparer, account.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
 	return s, asker, asker.submit(path, body)
@@ -81,7 +82,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	s, _, batch := wantsApproval(t)
 	v := s.as(account.Approver)
 	plan := s.plan(batch)
-	s.must(s.Ledger.Approvals().Request(t.Context(), batch, "what it was before"))
+	s.must(approval.New(s.Ledger).Request(t.Context(), batch, "what it was before"))
 	v.wants(v.posted("/batches/"+batch+"/approve", "plan", "what it was before"), "The rows or the cost changed",
 		"Nothing was sent")
 	v.wants(v.page("/batches/"+batch+"/approve"), `value="`+plan+`"`)
@@ -101,7 +102,7 @@ var elements = regexp.MustCompile(`<[^>]*>`)
 // deposit, and what is not included.
 func TestTheApprovalPage(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: true}))
 	s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 30_00, "check 1"))
 	v := s.as(account.Preparer)
 	path, body := v.sheet("clients.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
@@ -145,7 +146,7 @@ func TestRefusedApproval(t *testing.T) {
 	a := s.as(account.Approver)
 	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "  "), "Enter a comment")
 	a.wants(a.posted("/batches/"+batch+"/send-back", "comment", "Leave out <Ada>."), "Sent back to "+asker.name)
-	back, err := s.Ledger.Approvals().ListSentBack(t.Context())
+	back, err := approval.New(s.Ledger).ListSentBack(t.Context())
 	if s.must(err); len(back) != 1 || back[0].By != a.name {
 		t.Fatalf("%+v", back)
 	}
@@ -210,10 +211,10 @@ func TestANewCostIsApprovedAsShown(t *testing.T) {
 	}
 	s.waitsAt(rows[0], 100_00)
 	_, shown := v.get(path + "/approve")
-	looked := need(s.Ledger.Approvals().CostIncrease(t.Context(), batch))(s)
+	looked := need(approval.New(s.Ledger).CostIncrease(t.Context(), batch))(s)
 	v.wants(v.posted(path+"/reject-costs", "plan", looked.Plan, "comment", "too dear"), "Rejected. 1 row canceled")
 	s.waitsAt(rows[1], 100_00) // as many rows at the same sum
-	now, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch)
+	now, err := approval.New(s.Ledger).CostIncrease(t.Context(), batch)
 	if s.must(err); now.Rows != looked.Rows || now.Cost != looked.Cost {
 		t.Fatalf("%+v, was %+v", now, looked)
 	}
@@ -224,7 +225,7 @@ func TestANewCostIsApprovedAsShown(t *testing.T) {
 	}
 	v.wants(v.posted(path+"/approve-costs", stale...), "The rows or the cost changed", "nothing was approved")
 	v.wants(v.posted(path+"/reject-costs", append(stale, "comment", "too dear")...), "The rows or the cost changed")
-	if same, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch); err != nil || same != now {
+	if same, err := approval.New(s.Ledger).CostIncrease(t.Context(), batch); err != nil || same != now {
 		t.Errorf("%+v, %v", same, err)
 	}
 	form = regexp.MustCompile(`(?s)/approve-costs".*?</form>`).FindString(v.page(path + "/approve"))
@@ -274,7 +275,7 @@ func (w *walk) drain() {
 // sent is how many orders the service was sent.
 func (w *walk) sent() int { return w.service.Books().Requests["POST /orders"] }
 
-func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.Approvals().ChangePolicy(w.Context(), p)) }
+func (w *walk) policy(p approval.Policy) { w.must(approval.New(w.Ledger).ChangePolicy(w.Context(), p)) }
 
 // approves has someone approve all that waits.
 func (w *walk) approves(v *visitor) {
@@ -283,7 +284,7 @@ func (w *walk) approves(v *visitor) {
 	for _, b := range batches {
 		all := need(intake.ListWarnings(w.Context(), w.Ledger, b, 0))(w)
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", all.Hash)
-		c := need(w.Ledger.Approvals().CostIncrease(w.Context(), b.ID))(w)
+		c := need(approval.New(w.Ledger).CostIncrease(w.Context(), b.ID))(w)
 		v.post("/batches/"+b.ID+"/approve-costs", "plan", c.Plan)
 	}
 }
@@ -380,7 +381,7 @@ var ways = []way{
 // way on which the page says who took part; with a second person it is sent. The ledger's
 // tests prove the same for rows that are sent again, for company lists and for links between accounts.
 func TestNobodyPlacesAlone(t *testing.T) {
-	policy := ledger.Policy{Second: true, From: money.Cents(1)}
+	policy := approval.Policy{Second: true, From: money.Cents(1)}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			w := newWalk(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -85,7 +86,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 // that they reviewed them.
 func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: true}))
 	v := s.as(account.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,"+
 		"User Email\ncomp_1,A LLC,LLC,DE,OH,2026,ana@example.com\ncomp_2,B LLC,LLC,DE,DE,2026,ana@example.com\n")

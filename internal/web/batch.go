@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -72,7 +74,7 @@ type batchPage struct {
 
 func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	if !b.Open {
-		at, err := sheetOf(v.ctx(), h.Ledger.Uploads(), b.ID)
+		at, err := sheetOf(v.ctx(), intake.NewUploads(h.Ledger), b.ID)
 		if err != nil {
 			return err
 		}
@@ -93,7 +95,7 @@ func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
 	err = errors.Join(
-		load(&p.Again)(loadCostApproval(v, h.Ledger.Approvals(), b.ID, p.Panel.facts.Increase)),
+		load(&p.Again)(loadCostApproval(v, approval.New(h.Ledger), b.ID, p.Panel.facts.Increase)),
 		load(&p.Corrections)(h.Ledger.Corrections().List(v.ctx(), b.ID)),
 		load(&p.List)(h.rows.list(v, b, c)))
 	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
@@ -121,9 +123,9 @@ func (h *batchHandler) batchPage(v *request, b ledger.Batch) error {
 
 // sheetOf returns the ID of the upload that a batch was prepared from, or "" if it no longer
 // exists.
-func sheetOf(ctx context.Context, kept ledger.Uploads, batch string) (string, error) {
+func sheetOf(ctx context.Context, kept *intake.Uploads, batch string) (string, error) {
 	uploads, err := kept.List(ctx)
-	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
+	if i := slices.IndexFunc(uploads, func(u intake.Upload) bool { return u.Batch == batch }); i >= 0 {
 		return uploads[i].ID, err
 	}
 	return "", err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -38,14 +38,14 @@ func (r *readOptions) mappedField(c importer.ColumnSurvey) (ours string, said bo
 	return ours, said
 }
 
-func readOptionsOf(u ledger.Upload) (r readOptions, err error) {
+func readOptionsOf(u intake.Upload) (r readOptions, err error) {
 	err = decodeStored(u, u.Options, &r)
 	return r, err
 }
 
 // decodeStored reads a part of an upload in the form that the ledger stores. It leaves to as it is
 // if the upload does not have the part.
-func decodeStored(u ledger.Upload, part []byte, to any) error {
+func decodeStored(u intake.Upload, part []byte, to any) error {
 	if len(part) == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func encodeStored(part any) ([]byte, error) {
 }
 
 // columnsPage shows the step in which a person checks the columns.
-func (h *uploadHandler) columnsPage(v *request, u ledger.Upload) error {
+func (h *uploadHandler) columnsPage(v *request, u intake.Upload) error {
 	p, err := h.surveyUpload(v, u)
 	if _, ok := errors.AsType[*sheet.FormatError](err); ok {
 		// That page shows why the columns cannot be read.
@@ -76,7 +76,7 @@ func (h *uploadHandler) columnsPage(v *request, u ledger.Upload) error {
 
 // surveyUpload starts the page of an upload, with its options and the survey of its columns. If the
 // format is invalid, the page has only the upload, and the error is returned.
-func (h *uploadHandler) surveyUpload(v *request, u ledger.Upload) (p *sheetPage, err error) {
+func (h *uploadHandler) surveyUpload(v *request, u intake.Upload) (p *sheetPage, err error) {
 	p = &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
 	if p.Reading, err = readOptionsOf(u); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (p *sheetPage) Headless() bool {
 }
 
 // options returns the options of an upload for the importer.
-func options(u ledger.Upload) (importer.Options, error) {
+func options(u intake.Upload) (importer.Options, error) {
 	r, err := readOptionsOf(u)
 	if err != nil {
 		return importer.Options{}, err
@@ -186,7 +186,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 
 // changeMapping changes the product, the columns and the options by which
 // an upload is read.
-func (h *uploadHandler) changeMapping(v *request, u ledger.Upload) error {
+func (h *uploadHandler) changeMapping(v *request, u intake.Upload) error {
 	var survey *importer.Survey
 	var r, was readOptions
 	err := errors.Join(

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
@@ -303,7 +304,7 @@ type searchPage struct {
 	Clients   []string
 	Orders    []foundRow
 	Batches   []ledger.Batch
-	Uploads   []ledger.Upload
+	Uploads   []intake.Upload
 	// More reports whether there are more companies than shown.
 	More bool
 }
@@ -332,14 +333,14 @@ func (h *companyHandler) search(v *request) error {
 		return v.show(nil, "search.html", "Search", p)
 	}
 	var batches []ledger.Batch
-	var uploads []ledger.Upload
+	var uploads []intake.Upload
 	companies := h.Ledger.Companies()
 	err := errors.Join(
 		load(&p.Companies)(companies.Search(ctx, p.Search, foundCompanies+1)),
 		load(&p.Clients)(companies.Clients(ctx, p.Search, foundOthers)),
 		load(&p.Orders)(h.findOrders(ctx, p.Search)),
 		load(&batches)(h.Ledger.Batches(ctx)),
-		load(&uploads)(h.Ledger.Uploads().List(ctx)))
+		load(&uploads)(intake.NewUploads(h.Ledger).List(ctx)))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
@@ -81,7 +82,7 @@ func (h *uploadHandler) attentionOf(ctx context.Context, batch string) (correcti
 }
 
 // findCorrection finds an upload that corrects the rows of a batch. It returns nil if there is none.
-func (h *uploadHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (*ledger.Upload, error) {
+func (h *uploadHandler) findCorrection(ctx context.Context, b ledger.Batch, rows []int) (*intake.Upload, error) {
 	uploads, err := h.uploads.List(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func attentionName(b ledger.Batch) string {
 	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
 }
 
-func (h *uploadHandler) takeAttention(v *request, b ledger.Batch) (u ledger.Upload, err error) {
+func (h *uploadHandler) takeAttention(v *request, b ledger.Batch) (u intake.Upload, err error) {
 	if err := mayKeep(v, h.uploads); err != nil {
 		return u, err
 	}
@@ -128,7 +129,7 @@ func (h *uploadHandler) takeAttention(v *request, b ledger.Batch) (u ledger.Uplo
 		defer content.Close()
 		name := attentionName(b)
 		u, err = h.uploads.Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
-			ledger.Upload{File: name, CreatedBy: v.who()}, content)
+			intake.Upload{File: name, CreatedBy: v.who()}, content)
 		return err
 	})
 	return u, err

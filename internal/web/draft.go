@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 )
 
 const (
@@ -31,11 +31,11 @@ type heldDraft struct {
 }
 
 // draftKey returns the cache key of an upload's draft. Other options mean another draft.
-func draftKey(u ledger.Upload) string { return u.ID + " " + string(u.Options) }
+func draftKey(u intake.Upload) string { return u.ID + " " + string(u.Options) }
 
 // useDraft calls f with the draft of an upload at its current version or a later one. f has
 // exclusive use of the draft.
-func (p *prepareQueue) useDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
+func (p *prepareQueue) useDraft(ctx context.Context, id string, f func(*heldDraft, intake.Upload) error) error {
 	u, err := p.uploads.Find(ctx, id)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p *prepareQueue) useDraft(ctx context.Context, id string, f func(*heldDraf
 }
 
 // applyEdits updates the draft to the version of the upload.
-func (h *heldDraft) applyEdits(u ledger.Upload) error {
+func (h *heldDraft) applyEdits(u intake.Upload) error {
 	if u.Version <= h.version {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (h *heldDraft) applyEdits(u ledger.Upload) error {
 }
 
 // openDraft reads an upload as a draft.
-func (p *prepareQueue) openDraft(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
+func (p *prepareQueue) openDraft(ctx context.Context, u intake.Upload) (*heldDraft, error) {
 	h := &heldDraft{options: string(u.Options), version: u.Version}
 	err := p.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
 		h.draft, err = importer.OpenDraft(u.File, content, o)
@@ -94,7 +94,7 @@ func (p *prepareQueue) openDraft(ctx context.Context, u ledger.Upload) (*heldDra
 }
 
 // learn adds newly looked-up companies to the draft of an upload, if it is being edited.
-func (p *prepareQueue) learn(ctx context.Context, u ledger.Upload) {
+func (p *prepareQueue) learn(ctx context.Context, u intake.Upload) {
 	if h, ok := p.drafts.Peek(draftKey(u)); ok {
 		p.addKnownCompanies(ctx, h)
 	}

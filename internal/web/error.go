@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -77,26 +78,26 @@ var known = []struct {
 			"and review it before you try again."}},
 	{sheet.ErrBusy, httpError{http.StatusServiceUnavailable, "The server is busy",
 		"Nothing was changed. Other spreadsheets are being read now. Wait half a minute, then try again."}},
-	{ledger.ErrChanged, httpError{http.StatusConflict, "The rows or the cost changed",
+	{approval.ErrChanged, httpError{http.StatusConflict, "The rows or the cost changed",
 		"Nothing was sent and nothing was approved. Go back, refresh the page, and review the rows and the cost."}},
-	{ledger.ErrNoApprovalNeeded, httpError{http.StatusConflict, "Nothing here waits for approval",
+	{approval.ErrNoApprovalNeeded, httpError{http.StatusConflict, "Nothing here waits for approval",
 		"Nothing was changed. Someone may have approved or rejected it meanwhile. Go back, and refresh the page."}},
-	{ledger.ErrApproveBatchFirst, httpError{http.StatusConflict, "This batch itself waits for approval",
+	{approval.ErrApproveBatchFirst, httpError{http.StatusConflict, "This batch itself waits for approval",
 		"Approve or reject the batch first. Nothing was changed."}},
-	{ledger.ErrNotOpen, httpError{http.StatusConflict, "This batch is not submitted yet",
+	{approval.ErrNotOpen, httpError{http.StatusConflict, "This batch is not submitted yet",
 		"It cannot be approved. Nothing was sent."}},
-	{ledger.ErrNoComment, httpError{http.StatusUnprocessableEntity, "The comment is missing or too long",
+	{approval.ErrNoComment, httpError{http.StatusUnprocessableEntity, "The comment is missing or too long",
 		"Enter a comment of at most 1,000 characters that tells the preparer what to change. Nothing was changed."}},
-	{ledger.ErrSentAlready, httpError{http.StatusConflict, "Orders of this batch were already sent",
+	{approval.ErrSentAlready, httpError{http.StatusConflict, "Orders of this batch were already sent",
 		"It cannot be sent back. Reject it to cancel the rows that were not sent."}},
-	{ledger.ErrCorrected, httpError{http.StatusConflict, "Corrections of this batch were uploaded",
+	{approval.ErrCorrected, httpError{http.StatusConflict, "Corrections of this batch were uploaded",
 		"Its draft does not have them, so it cannot be sent back. Approve it, or reject it. Nothing was changed."}},
-	{ledger.ErrNoDraft, httpError{http.StatusConflict, "This batch has no draft to send back",
+	{approval.ErrNoDraft, httpError{http.StatusConflict, "This batch has no draft to send back",
 		"A schedule or a command made it. Reject it instead. Nothing was changed."}},
 	{ledger.ErrUnchecked, httpError{http.StatusConflict, "Some rows need checking",
 		"Some rows in this batch may have been ordered before the restore. Nothing was changed. " +
 			"An operator has to check them first: importer resolve restored."}},
-	{ledger.ErrSecondPerson, httpError{http.StatusForbidden, "A second person must approve this batch",
+	{approval.ErrSecondPerson, httpError{http.StatusForbidden, "A second person must approve this batch",
 		"Nothing was sent."}},
 	{account.ErrManaged, httpError{http.StatusConflict, "The sign-in provider manages this account",
 		"Nothing was changed. The roles come from the groups at the sign-in provider. Change the groups there."}},
@@ -116,7 +117,7 @@ var known = []struct {
 	{ledger.ErrOrderTaken, httpError{Status: http.StatusConflict, Title: "This order belongs to another row"}},
 	{account.ErrAccount, nothingChanged},
 	{account.ErrLastOperator, nothingChanged},
-	{ledger.ErrPolicy, nothingChanged},
+	{approval.ErrPolicy, nothingChanged},
 	{account.ErrPasskeys, nothingChanged},
 	{account.ErrPasskeyTaken, nothingChanged},
 	{schedule.ErrSchedule, invalidInput},
@@ -220,7 +221,7 @@ func (s *server) explain(v *request, err error) *httpError {
 			if t.Text == "" {
 				t.Text = sentence(err.Error())
 			}
-			if why, ok := errors.AsType[*ledger.SecondError](err); ok {
+			if why, ok := errors.AsType[*approval.SecondError](err); ok {
 				t.Text = why.ToYou() + " " + t.Text
 			}
 			return &t

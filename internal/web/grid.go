@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -144,7 +145,7 @@ func parseGridQuery(v *request) gridQuery {
 // gridRows returns rows of an upload.
 func (h *gridHandler) gridRows(v *request) error {
 	q := parseGridQuery(v)
-	return h.answer(v, func(d *heldDraft, u ledger.Upload) (gridAnswer, error) {
+	return h.answer(v, func(d *heldDraft, u intake.Upload) (gridAnswer, error) {
 		h.queue.prepare(u)
 		groups := groupProblems(d.draft)
 		answer := d.describe(u, h.queue.state(u), groups)
@@ -160,9 +161,9 @@ func (h *gridHandler) gridRows(v *request) error {
 
 // answer sends the answer of f about the draft of the request's upload. It turns errors about the
 // format into messages that a reader can act on.
-func (h *gridHandler) answer(v *request, f func(*heldDraft, ledger.Upload) (gridAnswer, error)) error {
+func (h *gridHandler) answer(v *request, f func(*heldDraft, intake.Upload) (gridAnswer, error)) error {
 	var answer gridAnswer
-	err := h.queue.useDraft(v.ctx(), v.r.PathValue("sheet"), func(d *heldDraft, u ledger.Upload) (err error) {
+	err := h.queue.useDraft(v.ctx(), v.r.PathValue("sheet"), func(d *heldDraft, u intake.Upload) (err error) {
 		answer, err = f(d, u)
 		return err
 	})
@@ -182,7 +183,7 @@ func (h *gridHandler) answer(v *request, f func(*heldDraft, ledger.Upload) (grid
 }
 
 // describe returns the answer about the current state of an upload, without rows.
-func (h *heldDraft) describe(u ledger.Upload, state gridState, groups []*problemGroup) gridAnswer {
+func (h *heldDraft) describe(u intake.Upload, state gridState, groups []*problemGroup) gridAnswer {
 	q, err := quoteOf(u)
 	if err == nil && q != nil {
 		h.bought = rowSet(q.Bought)
@@ -356,7 +357,7 @@ type corrections struct {
 	Last    int          `json:"last,omitempty"`
 }
 
-func correctionsOf(u ledger.Upload) (corrections, error) {
+func correctionsOf(u intake.Upload) (corrections, error) {
 	c := corrections{Salt: rand.Text()}
 	err := decodeStored(u, u.Edits, &c)
 	return c, err

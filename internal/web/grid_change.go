@@ -15,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -201,7 +202,7 @@ func (h *gridHandler) changeGrid(v *request) error {
 	if err != nil {
 		return err
 	}
-	return h.answer(v, func(d *heldDraft, u ledger.Upload) (gridAnswer, error) {
+	return h.answer(v, func(d *heldDraft, u intake.Upload) (gridAnswer, error) {
 		e := &gridEditor{request: r, draft: d.draft, by: v.who(), errors: countRows(d.draft, nil).Errors}
 		if r.Preview {
 			defer e.restore()
@@ -223,10 +224,10 @@ var errUnchanged = errors.New("nothing changes")
 
 // keepChange applies and saves a change within a transaction. It applies the change to the latest
 // version of the upload, which may include changes of other people.
-func (h *gridHandler) keepChange(v *request, d *heldDraft, u ledger.Upload, e *gridEditor) error {
+func (h *gridHandler) keepChange(v *request, d *heldDraft, u intake.Upload, e *gridEditor) error {
 	now := time.Now().UTC()
 	after, err := h.queue.uploads.Edit(v.withAudit("correct", u.File, ""), u.ID,
-		func(u ledger.Upload) ([]byte, string, error) {
+		func(u intake.Upload) ([]byte, string, error) {
 			if string(u.Options) != d.options {
 				// The options have changed since the draft was read.
 				return nil, "", ledger.ErrStale
@@ -286,7 +287,7 @@ type gridResult struct {
 
 // make applies the change to the corrections of an upload and to the draft. It returns the encoded
 // corrections, or errUnchanged.
-func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err error) {
+func (e *gridEditor) make(u intake.Upload, now time.Time) (edits []byte, err error) {
 	if err := e.begin(u); err != nil {
 		return nil, err
 	}
@@ -329,7 +330,7 @@ func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 }
 
 // begin reads the corrections of an upload and drops an earlier result.
-func (e *gridEditor) begin(u ledger.Upload) (err error) {
+func (e *gridEditor) begin(u intake.Upload) (err error) {
 	if e.kept, err = correctionsOf(u); err != nil {
 		return err
 	}

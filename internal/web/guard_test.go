@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -133,7 +135,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 			t.Errorf("%s: %d, %v, %s", path, answer.StatusCode, answer.Header, body)
 		}
 	}
-	uploads, size, err := s.Ledger.Uploads().Count(t.Context(), v.name)
+	uploads, size, err := intake.NewUploads(s.Ledger).Count(t.Context(), v.name)
 	s.must(err)
 	schedules, err := schedule.NewRecords(s.Ledger).List(t.Context())
 	if err != nil || len(schedules) != 0 || uploads != 0 || size != 0 {
@@ -185,7 +187,7 @@ func TestSessionEndsDuringBody(t *testing.T) {
 			client.Close()
 		}()
 		v.do(r)
-		if n, _, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 {
+		if n, _, err := intake.NewUploads(s.Ledger).Count(t.Context(), v.name); err != nil || n != 0 {
 			t.Errorf("%s: %d uploads, %v", c.path, n, err)
 		}
 		if _, err := s.Ledger.Accounts().Find(t.Context(), "evil"); !errors.Is(err, ledger.ErrNotFound) {
@@ -353,7 +355,7 @@ func TestWhatStrangersLearn(t *testing.T) {
 // everyone without the role: with a line of the log.
 func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: true}))
 	asker := s.as(account.Preparer, account.Approver)
 	a := need(s.Ledger.Accounts().Find(t.Context(), asker.name))(s)
 	batch := asker.submit(asker.sheet("clients.csv", someClients))

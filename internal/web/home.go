@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -23,7 +24,7 @@ func (h *homeHandler) routes() []route {
 // homePage is the first page. It lists the actions and the batches.
 type homePage struct {
 	Templates []filing.Product
-	Uploads   []ledger.Upload
+	Uploads   []intake.Upload
 	Batches   []listedBatch
 	Filter    batchFilter
 	Tabs      tabs
@@ -80,7 +81,7 @@ func (h *homeHandler) home(v *request) error {
 	}
 	var batches []ledger.Batch
 	err := errors.Join(
-		load(&p.Uploads)(h.Ledger.Uploads().List(v.ctx())),
+		load(&p.Uploads)(intake.NewUploads(h.Ledger).List(v.ctx())),
 		load(&batches)(h.Ledger.Batches(v.ctx())),
 		load(&p.Clients)(h.Ledger.Companies().Clients(v.ctx(), "", listedClients)))
 	// Batches that are not open are listed as uploads, and corrections as part of the batch that

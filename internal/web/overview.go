@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -90,7 +91,7 @@ func (o *overview) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figure
 		Processes: fleet.processes,
 	}
 	if f.Increased > 0 {
-		if st.facts.Increase, err = o.Ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
+		if st.facts.Increase, err = approval.New(o.Ledger).CostIncrease(ctx, b.ID); err != nil {
 			return st, err
 		}
 	}

@@ -41,7 +41,7 @@ type quoted struct {
 	Standing []string `json:"-"`
 }
 
-func quoteOf(u ledger.Upload) (q *quoted, err error) {
+func quoteOf(u intake.Upload) (q *quoted, err error) {
 	err = decodeStored(u, u.Quote, &q)
 	return q, err
 }
@@ -55,7 +55,7 @@ type prepareQueue struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	uploads ledger.Uploads
+	uploads *intake.Uploads
 	// surveys is keyed by upload and version.
 	surveys *cache.Cache[string, *importer.Survey]
 	// drafts are the drafts that people edit, keyed by upload and options (see draftKey).
@@ -131,7 +131,7 @@ func newPrepareQueue(c *Config) *prepareQueue {
 		Config:  c,
 		ctx:     ctx,
 		cancel:  cancel,
-		uploads: c.Ledger.Uploads(),
+		uploads: intake.NewUploads(c.Ledger),
 		surveys: cache.New[string](cache.Options[*importer.Survey]{Max: maxSurveys}),
 		drafts: cache.New[string](cache.Options[*heldDraft]{
 			Max:  maxDraftsHeld,
@@ -160,7 +160,7 @@ func (p *prepareQueue) close() {
 
 // prepare starts to prepare an upload, or returns the running preparation. It returns nil if the
 // upload is already prepared.
-func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
+func (p *prepareQueue) prepare(u intake.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 
 // prepareAgain drops the batch of an upload that was changed. It prepares the upload after
 // restartDelay without another change. before is the upload before the change, with its new version.
-func (p *prepareQueue) prepareAgain(before ledger.Upload) {
+func (p *prepareQueue) prepareAgain(before intake.Upload) {
 	p.start(before, true, func(now *preparation) error {
 		if before.Batch != "" {
 			if err := p.uploads.DropPrepared(p.ctx, before.Batch); err != nil && p.ctx.Err() == nil {
@@ -191,7 +191,7 @@ func (p *prepareQueue) prepareAgain(before ledger.Upload) {
 
 // start starts the preparation of a version of an upload. If it has started, it is returned, unless
 // again is set. Start cancels the preparation that it replaces.
-func (p *prepareQueue) start(u ledger.Upload, again bool, do func(now *preparation) error) *preparation {
+func (p *prepareQueue) start(u intake.Upload, again bool, do func(now *preparation) error) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.of[u.ID]
@@ -236,7 +236,7 @@ func (p *prepareQueue) forget(id string) {
 }
 
 // current returns the running or failed preparation of an upload, or nil.
-func (p *prepareQueue) current(u ledger.Upload) *preparation {
+func (p *prepareQueue) current(u intake.Upload) *preparation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.of[u.ID]; now != nil && now.version == u.Version {
@@ -246,7 +246,7 @@ func (p *prepareQueue) current(u ledger.Upload) *preparation {
 }
 
 // state returns the state of the preparation of an upload.
-func (p *prepareQueue) state(u ledger.Upload) gridState {
+func (p *prepareQueue) state(u intake.Upload) gridState {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		q, err := quoteOf(u)
 		if err == nil && q != nil && q.Problem != "" {
@@ -270,7 +270,7 @@ func (p *prepareQueue) state(u ledger.Upload) gridState {
 
 // wait waits for the preparation of an upload, at most for patience. It returns the upload in its
 // state afterwards.
-func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.Duration) (ledger.Upload, error) {
+func (p *prepareQueue) wait(ctx context.Context, u intake.Upload, patience time.Duration) (intake.Upload, error) {
 	now := p.prepare(u)
 	if now == nil {
 		return u, nil
@@ -284,7 +284,7 @@ func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.
 	return p.uploads.Find(ctx, u.ID)
 }
 
-func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation) error {
+func (p *prepareQueue) do(ctx context.Context, u intake.Upload, now *preparation) error {
 	select {
 	case p.room <- struct{}{}:
 		defer func() { <-p.room }()
@@ -293,7 +293,7 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 	}
 	// Another upload with the same rows may drop the batch that both share. Retry then.
 	for {
-		if err := p.once(ctx, u, now); !errors.Is(err, ledger.ErrNotPrepared) {
+		if err := p.once(ctx, u, now); !errors.Is(err, intake.ErrNotPrepared) {
 			return err
 		}
 	}
@@ -301,7 +301,7 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 
 // once prepares a version of an upload. It returns ErrNotPrepared if another upload has dropped its
 // batch.
-func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparation) error {
+func (p *prepareQueue) once(ctx context.Context, u intake.Upload, now *preparation) error {
 	now.enter(stageReads, 0, 0)
 	batch, notes, err := p.read(ctx, u, now)
 	if err != nil {
@@ -331,7 +331,7 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 }
 
 // read records the rows of an upload as a prepared batch. The notes concern the whole spreadsheet.
-func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
+func (p *prepareQueue) read(ctx context.Context, u intake.Upload,
 	now *preparation) (batch string, notes []string, err error) {
 	total := 0
 	if survey, err := p.survey(ctx, u); err == nil && survey.Err == nil {
@@ -387,7 +387,7 @@ func quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 }
 
 // lookUpAndQuote looks up the companies of a prepared batch, then quotes it.
-func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
+func (p *prepareQueue) lookUpAndQuote(u intake.Upload, batch string, now *preparation) quoted {
 	client, err := p.Service()
 	if err != nil {
 		return quoted{Problem: err.Error()}
@@ -456,7 +456,7 @@ func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, erro
 
 // readUpload calls f with the content and the options of an upload. It waits until a spreadsheet may be
 // read, or returns sheet.ErrBusy.
-func (p *prepareQueue) readUpload(ctx context.Context, u ledger.Upload,
+func (p *prepareQueue) readUpload(ctx context.Context, u intake.Upload,
 	f func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
@@ -476,7 +476,7 @@ func (p *prepareQueue) readUpload(ctx context.Context, u ledger.Upload,
 
 // survey returns the importer's survey of an upload. It is cached, because people open an upload
 // many times while they correct it.
-func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+func (p *prepareQueue) survey(ctx context.Context, u intake.Upload) (*importer.Survey, error) {
 	return p.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
 		func(ctx context.Context) (survey *importer.Survey, err error) {
 			err = p.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
@@ -488,7 +488,7 @@ func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.S
 }
 
 // understands returns an error if the importer rejects the options of an upload.
-func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload) error {
+func (p *prepareQueue) understands(ctx context.Context, u intake.Upload) error {
 	return p.readUpload(ctx, u, func(content []byte, o importer.Options) error {
 		if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
 			return badRequest("%s Nothing was changed.", sentence(err.Error()))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -319,9 +320,9 @@ func describeRun(r schedule.Preview) string {
 
 func (h *scheduleHandler) previewRun(v *request, se schedule.Schedule) (*runPreview, error) {
 	p := &runPreview{Schedule: se, Waits: se.Approval}
-	var policy ledger.Policy
+	var policy approval.Policy
 	err := errors.Join(
-		load(&policy)(h.Ledger.Approvals().Policy(v.ctx())),
+		load(&policy)(approval.New(h.Ledger).Policy(v.ctx())),
 		load(&p.Preview)(h.Scheduler.Preview(v.ctx(), se)))
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -61,7 +62,7 @@ func (h *scheduleHandler) newScheduleForm(v *request, form url.Values) (*schedul
 		Products: filing.Products,
 		States:   filing.States(),
 	}
-	policy, err := h.Ledger.Approvals().Policy(v.ctx())
+	policy, err := approval.New(h.Ledger).Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}

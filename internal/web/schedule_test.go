@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -157,14 +158,14 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	s.addSchedule("de", false, companyListOf("Ada LLC"))
 	v := s.as(account.Operator)
 	for _, c := range []struct {
-		policy ledger.Policy
+		policy approval.Policy
 		waits  bool
 	}{
-		{ledger.Policy{}, false},
-		{ledger.Policy{Second: true, From: 1}, true},
-		{ledger.Policy{Second: true, From: 10_000_000}, false},
+		{approval.Policy{}, false},
+		{approval.Policy{Second: true, From: 1}, true},
+		{approval.Policy{Second: true, From: 10_000_000}, false},
 	} {
-		s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), c.policy))
+		s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), c.policy))
 		if _, body := v.get("/schedules/de/run"); strings.Contains(body, "Place 1 order</button>") == c.waits {
 			t.Errorf("%s: it says the contrary", c.policy.Words())
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/backup"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -48,7 +49,7 @@ type settingsPage struct {
 	Setup bool
 	// Address is the address for events from the filing service.
 	Address   string
-	Policy    ledger.Policy
+	Policy    approval.Policy
 	Endpoints []webhook.Endpoint
 	LastEvent time.Time
 	Backups   backupFacts
@@ -75,7 +76,7 @@ func (h *settingsHandler) settings(v *request) error {
 	var events []ledger.Event
 	var zone *time.Location
 	err := errors.Join(
-		load(&p.Policy)(h.Ledger.Approvals().Policy(ctx)),
+		load(&p.Policy)(approval.New(h.Ledger).Policy(ctx)),
 		load(&p.Endpoints)(webhook.NewEndpoints(h.Ledger.DB).List(ctx)),
 		load(&p.Backups)(loadBackups(h.Settings, h.Ledger.Now())),
 		load(&events)(h.Ledger.Events().List(ctx, "", 1)),
@@ -111,7 +112,7 @@ func (h *settingsHandler) settings(v *request) error {
 
 func (h *settingsHandler) changePolicy(v *request) error {
 	form := v.r.PostForm
-	policy := ledger.Policy{Second: form.Get("second") != "", Terminal: form.Get("terminal") != ""}
+	policy := approval.Policy{Second: form.Get("second") != "", Terminal: form.Get("terminal") != ""}
 	if text := strings.TrimSpace(form.Get("from")); text != "" {
 		from, err := money.Parse(text)
 		if err != nil || from < 0 {
@@ -119,7 +120,7 @@ func (h *settingsHandler) changePolicy(v *request) error {
 		}
 		policy.From = from
 	}
-	err := h.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
+	err := approval.New(h.Ledger).ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	return v.done(err, "/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 }
 

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/network"
@@ -117,7 +119,7 @@ func New(c Config) *Site {
 		&securityHandler{&c, signIns},
 		&providerHandler{&c, signIns},
 		&homeHandler{&c, view},
-		&uploadHandler{Config: &c, uploads: l.Uploads(), queue: site.queue},
+		&uploadHandler{Config: &c, uploads: intake.NewUploads(l), queue: site.queue},
 		&gridHandler{site.queue},
 		&scheduleHandler{&c, view},
 		&settingsHandler{Config: &c, mails: site.signIn.mail != nil},
@@ -126,7 +128,7 @@ func New(c Config) *Site {
 		&chargeHandler{&c},
 		&batchHandler{Config: &c, overview: view, rows: rows},
 		rows,
-		&approvalHandler{Config: &c, approvals: l.Approvals(), queue: site.queue},
+		&approvalHandler{Config: &c, approvals: approval.New(l), queue: site.queue},
 		&downloadHandler{&c},
 		&uncertainHandler{&c},
 		&companyHandler{&c},
@@ -152,7 +154,7 @@ const keptUploads = 30 * 24 * time.Hour
 // Tidy deletes old uploads every hour until ctx ends.
 func (s *Site) Tidy(ctx context.Context) {
 	for {
-		if n, err := s.server.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
+		if n, err := intake.NewUploads(s.server.Ledger).Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
 			s.server.Log.Warn("deleting old uploads failed", "err", err)
 		} else if n > 0 {
 			s.server.Log.Info("old uploads deleted", "uploads", n)

@@ -23,10 +23,12 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -53,7 +55,7 @@ type testSite struct {
 func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
 	dir := ledgertest.Dir(t)
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir, Gate: approval.Gate{}})
 	s := &testSite{T: t, Ledger: l, dir: dir}
 	s.must(err)
 	t.Cleanup(func() { s.must(l.Close()) })
@@ -399,15 +401,15 @@ func (s *testSite) until(what string, done func() bool) {
 }
 
 // uploaded is the only upload.
-func (s *testSite) uploaded() ledger.Upload {
+func (s *testSite) uploaded() intake.Upload {
 	s.Helper()
 	return s.draftOf(s.uploads(1)[0].ID)
 }
 
 // uploads lists the uploads, and fails if there are not n of them.
-func (s *testSite) uploads(n int) []ledger.Upload {
+func (s *testSite) uploads(n int) []intake.Upload {
 	s.Helper()
-	uploads := need(s.Ledger.Uploads().List(s.Context()))(s)
+	uploads := need(intake.NewUploads(s.Ledger).List(s.Context()))(s)
 	if len(uploads) != n {
 		s.Fatalf("%d uploads, want %d: %+v", len(uploads), n, uploads)
 	}
@@ -415,9 +417,9 @@ func (s *testSite) uploads(n int) []ledger.Upload {
 }
 
 // draftOf is an upload by its id or its path.
-func (s *testSite) draftOf(path string) ledger.Upload {
+func (s *testSite) draftOf(path string) intake.Upload {
 	s.Helper()
-	u := need(s.Ledger.Uploads().Find(s.Context(), strings.TrimPrefix(path, "/sheets/")))(s)
+	u := need(intake.NewUploads(s.Ledger).Find(s.Context(), strings.TrimPrefix(path, "/sheets/")))(s)
 	return u
 }
 
@@ -738,17 +740,17 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	u := need(s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"},
+	u := need(intake.NewUploads(s.Ledger).Add(ctx, intake.Upload{File: "a.csv", CreatedBy: "ana"},
 		strings.NewReader(content)))(s)
 	changed := u
 	changed.Options = need(encodeStored(readOptions{User: "bob@example.com"}))(s)
-	s.must(s.Ledger.Uploads().Change(ctx, changed))
+	s.must(intake.NewUploads(s.Ledger).Change(ctx, changed))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	u = need(s.Ledger.Uploads().Find(ctx, u.ID))(s)
+	u = need(intake.NewUploads(s.Ledger).Find(ctx, u.ID))(s)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 1 || !all[0].Prepared {
 		t.Errorf("%+v, %v", all, err)

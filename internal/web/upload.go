@@ -19,8 +19,10 @@ import (
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -30,7 +32,7 @@ import (
 // that need attention.
 type uploadHandler struct {
 	*Config
-	uploads ledger.Uploads
+	uploads *intake.Uploads
 	queue   *prepareQueue
 }
 
@@ -61,7 +63,7 @@ func (h *uploadHandler) addUpload(v *request) error {
 	if err := mayKeep(v, h.uploads); err != nil {
 		return err
 	}
-	u, err := h.uploads.Add(v.ctx(), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
+	u, err := h.uploads.Add(v.ctx(), intake.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.readError(err)
 	}
@@ -78,7 +80,7 @@ func (h *uploadHandler) addUpload(v *request) error {
 
 // acceptUpload rejects a file that is not a spreadsheet. It accepts unknown columns, because a
 // person maps them.
-func (h *uploadHandler) acceptUpload(v *request, u ledger.Upload) error {
+func (h *uploadHandler) acceptUpload(v *request, u intake.Upload) error {
 	if u.Size == 0 {
 		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
 	}
@@ -118,7 +120,7 @@ const (
 )
 
 // mayKeep rejects another upload if the person keeps too many.
-func mayKeep(v *request, kept ledger.Uploads) error {
+func mayKeep(v *request, kept *intake.Uploads) error {
 	n, size, err := kept.Count(v.ctx(), v.who())
 	switch {
 	case err != nil:
@@ -221,7 +223,7 @@ func (f *upload) readError(err error) error {
 
 // sheetPage is the page of an upload.
 type sheetPage struct {
-	Upload  ledger.Upload
+	Upload  intake.Upload
 	Reading readOptions
 	Survey  *importer.Survey
 	// Problem is the reason why it cannot be read as a sheet of filings. Empty if it can.
@@ -239,7 +241,7 @@ type sheetPage struct {
 	// Batch is the batch that it was submitted as, or nil.
 	Batch *ledger.Batch
 	// Refusal is the event if an approver sent the batch back with a comment, or nil.
-	Refusal *ledger.ApprovalEvent
+	Refusal *approval.Event
 	Grid    bool
 	// TooLarge reports whether the spreadsheet is too large for the grid.
 	TooLarge bool
@@ -267,7 +269,7 @@ func steps(at int) []step {
 	return all
 }
 
-func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
+func (h *uploadHandler) sheetPage(v *request, u intake.Upload) error {
 	ctx := v.ctx()
 	p, err := h.surveyUpload(v, u)
 	var format *sheet.FormatError
@@ -278,7 +280,7 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 	case err != nil:
 		return err
 	}
-	history, err := h.Ledger.Approvals().DraftHistory(ctx, u.ID)
+	history, err := approval.New(h.Ledger).DraftHistory(ctx, u.ID)
 	p.Refusal = refusalOf(history)
 	if p.Problem != "" || err != nil {
 		return v.show(err, "upload.html", u.File, p)
@@ -308,7 +310,7 @@ func (h *uploadHandler) sheetPage(v *request, u ledger.Upload) error {
 
 // findUpload finds the upload of a page. It returns errNoSheet if the upload was submitted or
 // deleted, which happens if a person goes back in the browser.
-func (p *prepareQueue) findUpload(v *request) (ledger.Upload, error) {
+func (p *prepareQueue) findUpload(v *request) (intake.Upload, error) {
 	u, err := p.uploads.Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
@@ -322,7 +324,7 @@ var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 
 // findUnchanged finds the upload that a form changes. It returns ErrStale if the upload has changed
 // since the form was shown.
-func (p *prepareQueue) findUnchanged(v *request) (ledger.Upload, error) {
+func (p *prepareQueue) findUnchanged(v *request) (intake.Upload, error) {
 	u, err := p.findUpload(v)
 	if err != nil {
 		return u, err
@@ -334,7 +336,7 @@ func (p *prepareQueue) findUnchanged(v *request) (ledger.Upload, error) {
 }
 
 // quoteAgain prepares and quotes an upload again.
-func (h *uploadHandler) quoteAgain(v *request, u ledger.Upload) error {
+func (h *uploadHandler) quoteAgain(v *request, u intake.Upload) error {
 	submitted, err := h.isOpen(v.ctx(), u.Batch)
 	if err != nil {
 		return err
@@ -346,7 +348,7 @@ func (h *uploadHandler) quoteAgain(v *request, u ledger.Upload) error {
 	h.queue.forget(u.ID)
 	if u.Batch != "" {
 		err := h.uploads.SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
-		if err != nil && !errors.Is(err, ledger.ErrNotPrepared) {
+		if err != nil && !errors.Is(err, intake.ErrNotPrepared) {
 			return err
 		}
 	}
@@ -354,7 +356,7 @@ func (h *uploadHandler) quoteAgain(v *request, u ledger.Upload) error {
 }
 
 // submit submits a prepared batch. Its orders are placed, or wait for a second person's approval.
-func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
+func (h *uploadHandler) submit(v *request, u intake.Upload) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
@@ -393,7 +395,7 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 		}
 		err = h.uploads.SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
 		switch {
-		case errors.Is(err, ledger.ErrNotPrepared):
+		case errors.Is(err, intake.ErrNotPrepared):
 			return ledger.ErrStale
 		case err != nil:
 			return err
@@ -401,9 +403,10 @@ func (h *uploadHandler) submit(v *request, u ledger.Upload) error {
 		return v.leadTo("/sheets/"+u.ID+"/approve", "warn",
 			"The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.", q.TotalText())
 	}
-	waits, err := h.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
-		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
-	if errors.Is(err, ledger.ErrSubmitted) {
+	waits, err := approval.New(h.Ledger).Submit(v.withAudit("submit", u.Batch,
+		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Draft(), q.Plan,
+		v.who())
+	if errors.Is(err, approval.ErrSubmitted) {
 		return v.alreadySubmitted(u.Batch)
 	}
 	said := "Submitted. The orders are being placed."
@@ -427,9 +430,9 @@ var errDeleteSubmitted = &httpError{
 		"cancel the batch, or ask an approver to reject it.",
 }
 
-func (h *uploadHandler) deleteUpload(v *request, u ledger.Upload) error {
+func (h *uploadHandler) deleteUpload(v *request, u intake.Upload) error {
 	err := h.uploads.Delete(v.withAudit("delete-upload", u.File, u.Batch), u.ID)
-	if errors.Is(err, ledger.ErrSubmitted) {
+	if errors.Is(err, approval.ErrSubmitted) {
 		return errDeleteSubmitted
 	}
 	if err != nil {
@@ -456,7 +459,7 @@ func (h *uploadHandler) isOpen(ctx context.Context, batch string) (bool, error) 
 }
 
 // highlightedSheet sends the spreadsheet with its errors highlighted.
-func (h *uploadHandler) highlightedSheet(v *request, u ledger.Upload) error {
+func (h *uploadHandler) highlightedSheet(v *request, u intake.Upload) error {
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
 		err := h.queue.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
 			im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
@@ -65,7 +66,7 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d, %v", c.name, answer.StatusCode, said)
 		}
 	}
-	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 || size != 0 {
+	if n, size, err := intake.NewUploads(s.Ledger).Count(t.Context(), v.name); err != nil || n != 0 || size != 0 {
 		t.Errorf("%d uploads of %d bytes stay, %v", n, size, err)
 	}
 	s.acts(0, audit.Query{What: "upload"})
@@ -85,7 +86,7 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 	answer.StatusCode != http.StatusConflict || !strings.Contains(said["title"], "already uploaded") {
 		t.Errorf("%d, %v", answer.StatusCode, said)
 	}
-	if n, _, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 1 {
+	if n, _, err := intake.NewUploads(s.Ledger).Count(t.Context(), v.name); err != nil || n != 1 {
 		t.Errorf("%d uploads, %v", n, err)
 	}
 }
@@ -112,15 +113,16 @@ func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
 // A change that a colleague saves while a spreadsheet is being submitted is kept, and
 // nothing of the rows before it is bought.
 func TestAChangeWhileItIsSubmitted(t *testing.T) {
-	for name, change := range map[string]func(colleague *visitor, path string, u ledger.Upload){
-		"a cell": func(v *visitor, _ string, u ledger.Upload) {
-			_, err := v.Ledger.Uploads().Edit(t.Context(), u.ID, func(u ledger.Upload) ([]byte, string, error) {
+	for name, change := range map[string]func(colleague *visitor, path string, u intake.Upload){
+		"a cell": func(v *visitor, _ string, u intake.Upload) {
+			uploads := intake.NewUploads(v.Ledger)
+			_, err := uploads.Edit(t.Context(), u.ID, func(u intake.Upload) ([]byte, string, error) {
 				edits, err := json.Marshal(corrections{Salt: "s", Excluded: importer.Exclusions{{Row: 2}: v.name}})
 				return edits, "", err
 			})
 			v.must(err)
 		},
-		"the column mapping": func(v *visitor, path string, _ ledger.Upload) {
+		"the column mapping": func(v *visitor, path string, _ intake.Upload) {
 			_, form := v.get(path + "/columns")
 			v.answers(http.StatusOK, path+"/columns", "version", hidden(form, "version"), "product", "annual-report",
 				"visible-only", "1")
@@ -136,7 +138,7 @@ func TestAChangeWhileItIsSubmitted(t *testing.T) {
 
 // submitsWhile submits a spreadsheet, and has a colleague change it while its cost is
 // calculated.
-func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, path string, u ledger.Upload)) {
+func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, path string, u intake.Upload)) {
 	var meanwhile atomic.Pointer[func()] // it is prepared again in the background
 	s := newSite(t, func(c *Config) {
 		ask := c.Prices
@@ -147,7 +149,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 			return ask(ctx)
 		}
 	})
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: second}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: second}))
 	v, colleague := s.as(account.Preparer), s.as(account.Preparer)
 	path, _ := v.sheet("clients.csv", someClients)
 	_, body := v.get(path + "/approve")
@@ -159,7 +161,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 	if b, err := s.Ledger.Batch(t.Context(), u.Batch); err == nil && b.Open {
 		t.Errorf("the rows before the change are bought: %+v", b)
 	}
-	now, err := s.Ledger.Uploads().Find(t.Context(), u.ID)
+	now, err := intake.NewUploads(s.Ledger).Find(t.Context(), u.ID)
 	if err != nil || now.Version != u.Version+1 {
 		t.Errorf("the change is lost: %+v, %v", now, err)
 	}
@@ -169,7 +171,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 // nothing was ordered from one that was submitted.
 func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(approval.New(s.Ledger).ChangePolicy(t.Context(), approval.Policy{Second: true}))
 	asker := s.as(account.Preparer)
 	path, body := asker.sheet("clients.csv", someClients)
 	id, batch := strings.TrimPrefix(path, "/sheets/"), asker.submit(path, body)
@@ -179,9 +181,10 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	body = asker.answers(http.StatusConflict, "/sheets/"+id+"/drop")
 	asker.wants(body, "This spreadsheet was submitted", "Nothing was deleted")
 	asker.lacks(body, "Nothing was ordered")
-	before := need(s.Ledger.Uploads().Find(t.Context(), id))(s)
+	before := need(intake.NewUploads(s.Ledger).Find(t.Context(), id))(s)
 	asker.wants(asker.posted("/sheets/"+id+"/quote", "version", fmt.Sprint(before.Version)), "already submitted")
-	if now, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil || string(now.Quote) != string(before.Quote) {
+	now, err := intake.NewUploads(s.Ledger).Find(t.Context(), id)
+	if err != nil || string(now.Quote) != string(before.Quote) {
 		t.Errorf("it is quoted again while it waits: %v", err)
 	}
 	a := s.as(account.Approver)
@@ -222,7 +225,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		l()
 	}
 	for range keptEach {
-		_, err := s.Ledger.Uploads().Add(t.Context(), ledger.Upload{File: "old.csv", CreatedBy: v.name},
+		_, err := intake.NewUploads(s.Ledger).Add(t.Context(), intake.Upload{File: "old.csv", CreatedBy: v.name},
 			strings.NewReader("a"))
 		s.must(err)
 	}
@@ -230,7 +233,8 @@ func TestUploadsAreBounded(t *testing.T) {
 		"You have 100 uploads that are not submitted")
 	// What someone else keeps is theirs to delete.
 	s.as(account.Preparer).upload(http.StatusOK, "/sheets", "a.csv", []byte(someClients))
-	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {
+	n, size, err := intake.NewUploads(s.Ledger).Count(t.Context(), v.name)
+	if n != keptEach || size != keptEach || err != nil {
 		t.Errorf("%d sheets of %d bytes, %v", n, size, err)
 	}
 }
@@ -256,11 +260,11 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 	one, dropped := s.uploaded(), false
 	drop.Store(func() {
 		// A change on the page drops the batch a moment later, once nothing leads to it.
-		_, err := s.Ledger.Uploads().Edit(t.Context(), one.ID, func(ledger.Upload) ([]byte, string, error) {
+		_, err := intake.NewUploads(s.Ledger).Edit(t.Context(), one.ID, func(intake.Upload) ([]byte, string, error) {
 			return []byte(`{"edits":[]}`), "", nil
 		})
 		s.must(err)
-		s.must(s.Ledger.Uploads().DropPrepared(t.Context(), one.Batch))
+		s.must(intake.NewUploads(s.Ledger).DropPrepared(t.Context(), one.Batch))
 		dropped = true
 	})
 	path, body := v.sheet("one.csv", content)
@@ -269,7 +273,7 @@ func TestABatchThatAnotherUploadDropped(t *testing.T) {
 	}
 	v.wants(body, "DE LLC")
 	v.page(path + "/approve")
-	two := need(s.Ledger.Uploads().Find(t.Context(), path[len("/sheets/"):]))(s)
+	two := need(intake.NewUploads(s.Ledger).Find(t.Context(), path[len("/sheets/"):]))(s)
 	if b, err := s.Ledger.Batch(t.Context(), two.Batch); err != nil || b.ID != one.Batch {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -1,8 +1,7 @@
-package ledger
+package approval
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -45,12 +45,12 @@ func checkComment(comment string) (string, error) {
 }
 
 // waiting returns ErrNotFound, ErrNoApprovalNeeded or ErrNotOpen unless a batch waits for approval.
-func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err error) {
+func waiting(ctx context.Context, tx *ledger.Tx, batch string) (a approvalRow, err error) {
 	a, err = approvalOf(ctx, tx, batch)
 	switch {
 	case err != nil:
 		return a, err
-	case a.State != ApprovalNeeded || a.Canceled:
+	case a.State != ledger.ApprovalNeeded || a.Canceled:
 		return a, ErrNoApprovalNeeded
 	case !a.Open:
 		return a, ErrNotOpen
@@ -60,17 +60,17 @@ func waiting(ctx context.Context, tx *sql.Tx, batch string) (a approvalRow, err 
 
 // refuse checks the comment of an approver who does not approve, calls refuses with it and
 // allocates the funds anew. It returns ErrNoComment.
-func (l Approvals) refuse(ctx context.Context, comment string,
-	refuses func(tx *sql.Tx, comment string) error) error {
+func (l *Approvals) refuse(ctx context.Context, comment string,
+	refuses func(tx *ledger.Tx, comment string) error) error {
 	comment, err := checkComment(comment)
 	if err != nil {
 		return err
 	}
-	return l.change(ctx, func(tx *sql.Tx, c *control) error {
+	return l.ledger.Change(ctx, func(tx *ledger.Tx) error {
 		if err := refuses(tx, comment); err != nil {
 			return err
 		}
-		return l.allocateFunds(ctx, tx, c)
+		return tx.AllocateFunds(ctx)
 	})
 }
 
@@ -86,9 +86,9 @@ const hasDraft = `EXISTS (SELECT 1 FROM uploads u WHERE u.batch = batches.id AND
 const isCorrected = `EXISTS (SELECT 1 FROM batches c WHERE c.corrects = batches.id)`
 
 // CanSendBack reports whether a batch that waits for approval can be sent back to its draft.
-func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
+func (l *Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
 	var can bool
-	err := l.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
+	err := l.ledger.Read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
 		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0
 			AND `+hasDraft+` AND NOT `+wasSent+` AND NOT `+isCorrected,
 		batch).Scan(&can)
@@ -98,8 +98,8 @@ func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) 
 // SendBack turns a batch that waits for approval into a draft again, so that its preparer can
 // correct and submit it. The new submission needs a new approval. It returns ErrNoComment,
 // ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready, ErrCorrected and ErrNoDraft.
-func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
-	return store.Wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *sql.Tx, comment string) error {
+func (l *Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
+	return store.Wrap("send batch "+batch+" back", l.refuse(ctx, comment, func(tx *ledger.Tx, comment string) error {
 		a, err := waiting(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 		case !draft:
 			return ErrNoDraft
 		}
-		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+		if err := recordStep(ctx, tx, batch, Event{
 			By:      by,
 			What:    StepSentBack,
 			Comment: comment,
@@ -140,10 +140,10 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 0, changed_at = $2 WHERE batch = $1`, batch,
-			store.ToMillis(l.Now())); err != nil {
+			store.ToMillis(tx.Now())); err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, outbox.KindSentBack, by, comment)
+		return notifyRefused(ctx, tx, batch, a, outbox.KindSentBack, by, comment)
 	}))
 }
 
@@ -155,13 +155,13 @@ func refusedText(by, reason string) string {
 // Reject cancels a batch that waits for approval. Its rows and its results show the reason. Rows
 // that were sent stay as they are. It returns the number of canceled rows, and ErrNoComment,
 // ErrNotFound, ErrNoApprovalNeeded and ErrNotOpen.
-func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
-	err = l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
+func (l *Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
+	err = l.refuse(ctx, reason, func(tx *ledger.Tx, reason string) error {
 		a, err := waiting(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
-		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+		if err := recordStep(ctx, tx, batch, Event{
 			By:      by,
 			What:    StepRejected,
 			Comment: reason,
@@ -169,13 +169,13 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 		}); err != nil {
 			return err
 		}
-		if rows, err = l.cancelBatch(ctx, tx, batch, refusedText(by, reason)); err != nil {
+		if rows, err = tx.CancelBatch(ctx, batch, refusedText(by, reason)); err != nil {
 			return err
 		}
-		if err := l.dropDrafts(ctx, tx, batch); err != nil {
+		if err := deleteDrafts(ctx, tx, batch); err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
+		return notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reject batch %s: %w", batch, err)
@@ -183,33 +183,15 @@ func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows i
 	return rows, nil
 }
 
-// dropDrafts deletes the spreadsheets that were kept for a batch while it waited for approval.
-func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) error {
-	ids, err := store.List[string](ctx, tx, "find the drafts of batch "+batch,
-		`SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := (Uploads{db}).dropUpload(ctx, tx, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // RejectCosts cancels the rows of a batch that wait for a new approval, if they are still the
 // reviewed ones. The other rows continue. It returns ErrNoComment, ErrChanged if other rows wait
 // now, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrUnchecked and ErrNotFound.
-func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
-	return store.Wrap("reject the costs of batch "+batch, l.refuse(ctx, reason, func(tx *sql.Tx, reason string) error {
+func (l *Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
+	err := l.refuse(ctx, reason, func(tx *ledger.Tx, reason string) error {
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}
-		if err := l.requireChecked(ctx, tx, batch); err != nil {
-			return err
-		}
-		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+		if err := recordStep(ctx, tx, batch, Event{
 			By:      by,
 			What:    StepCostsRejected,
 			Comment: reason,
@@ -219,14 +201,14 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		}); err != nil {
 			return err
 		}
-		if _, err := l.cancelReady(ctx, tx, batch, "blocked_on = '"+blockedOnApproval+"'",
-			refusedText(by, reason)); err != nil {
+		if err := tx.CancelCosts(ctx, batch, refusedText(by, reason)); err != nil {
 			return err
 		}
 		a, err := approvalOf(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
-		return l.notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
-	}))
+		return notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
+	})
+	return store.Wrap("reject the costs of batch "+batch, err)
 }

@@ -1,14 +1,14 @@
-package ledger
+package approval
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -57,10 +57,10 @@ func (p Policy) weaker(next Policy) bool {
 }
 
 // Policy reads the approval policy.
-func (l Approvals) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.Read) }
+func (l *Approvals) Policy(ctx context.Context) (Policy, error) { return policy(ctx, l.ledger.Read) }
 
-func (db *database) policy(ctx context.Context, q store.Querier) (Policy, error) {
-	return store.Find[Policy](ctx, q, ErrNotFound, "read the approval policy",
+func policy(ctx context.Context, q store.Querier) (Policy, error) {
+	return store.Find[Policy](ctx, q, ledger.ErrNotFound, "read the approval policy",
 		`SELECT second, from_cents AS "from", terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`)
 }
 
@@ -68,12 +68,12 @@ func (db *database) policy(ctx context.Context, q store.Querier) (Policy, error)
 // that waits for a second person keeps waiting under a weaker policy. A batch that waits for any
 // approval needs a second person under a stricter policy. It returns ErrPolicy if the policy is
 // invalid.
-func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
+func (l *Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 	if next.From < 0 {
 		return fmt.Errorf("%w: an amount is 0 or more", ErrPolicy)
 	}
-	return store.Wrap("change the approval policy", l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		before, err := l.policy(ctx, tx)
+	return store.Wrap("change the approval policy", l.ledger.Change(ctx, func(tx *ledger.Tx) error {
+		before, err := policy(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -82,11 +82,11 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 			ctx, `UPDATE approval_policy
 				SET second = $1, from_cents = $2, terminal = $3, changed_by = $4, changed_at = $5
 				WHERE id = 1`,
-			store.BoolInt(next.Second), next.From, store.BoolInt(next.Terminal), by, store.ToMillis(l.Now()))
+			store.BoolInt(next.Second), next.From, store.BoolInt(next.Terminal), by, store.ToMillis(tx.Now()))
 		if err != nil || !before.weaker(next) {
 			return err
 		}
-		return account.NotifyAccess(ctx, tx, l.Now(), "the approval policy was weakened",
+		return account.NotifyAccess(ctx, tx.Tx, tx.Now(), "the approval policy was weakened",
 			fmt.Sprintf(
 				"%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second "+
 					"person go on waiting.\nWho changed what: importer audit\n", account.NameOr(by), next.Words(),

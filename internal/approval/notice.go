@@ -1,14 +1,14 @@
-package ledger
+package approval
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/outbox"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 	wording "github.com/bulkfiling/bulkfiling/internal/text"
@@ -18,14 +18,14 @@ import (
 func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
 
 // describeOrders describes the orders of a batch for a message: their number and cost.
-func (db *database) describeOrders(ctx context.Context, tx *sql.Tx, batch string) (string, error) {
-	f, err := db.sumFigures(ctx, tx, `rows`, batch)
+func describeOrders(ctx context.Context, tx *ledger.Tx, batch string) (string, error) {
+	f, err := tx.Figures(ctx, batch)
 	return fmt.Sprintf("%s, %s", wording.Count(f.Orders, "order"), f.Needed), err
 }
 
 // notifyApprovalNeeded notifies everyone who may approve a batch that it waits for approval.
-func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch string, a approvalRow) error {
-	orders, err := db.describeOrders(ctx, tx, batch)
+func notifyApprovalNeeded(ctx context.Context, tx *ledger.Tx, batch string, a approvalRow) error {
+	orders, err := describeOrders(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 		if !one.May(account.Approver) || one.Email == "" {
 			continue
 		}
-		switch err := db.mayApprove(audit.NotAtTerminal(ctx), tx, batch, one.Name); {
+		switch err := mayApprove(audit.NotAtTerminal(ctx), tx, batch, one.Name); {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
 			return err
@@ -56,7 +56,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	case schedule != "":
 		what, who = "the schedule "+schedule, fmt.Sprintf("The schedule %s submitted %s", schedule, file)
 	}
-	return db.notify(ctx, tx, outbox.Notification{
+	return notify(ctx, tx, outbox.Notification{
 		Kind:    outbox.KindApprovalNeeded,
 		Batch:   batch,
 		Subject: "waiting for approval: " + what + ", " + orders,
@@ -68,21 +68,21 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 }
 
 // notifyApproved notifies the person who submitted a batch that it was approved.
-func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by string) error {
+func notifyApproved(ctx context.Context, tx *ledger.Tx, batch, by string) error {
 	a, err := approvalOf(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
 	file := filepath.Base(a.File)
-	orders, err := db.describeOrders(ctx, tx, batch)
+	orders, err := describeOrders(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
-	to, err := db.mailTo(ctx, tx, a.AskedBy)
+	to, err := mailTo(ctx, tx, a.AskedBy)
 	if err != nil {
 		return err
 	}
-	return db.notify(ctx, tx, outbox.Notification{
+	return notify(ctx, tx, outbox.Notification{
 		Kind:    outbox.KindApproved,
 		Batch:   batch,
 		Subject: "approved: " + file + ", " + orders,
@@ -95,9 +95,9 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 
 // notifyRefused notifies the person who submitted a batch that it was sent back or rejected, and
 // why.
-func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a approvalRow, kind outbox.Kind,
+func notifyRefused(ctx context.Context, tx *ledger.Tx, batch string, a approvalRow, kind outbox.Kind,
 	by, comment string) error {
-	to, err := db.mailTo(ctx, tx, a.AskedBy)
+	to, err := mailTo(ctx, tx, a.AskedBy)
 	if err != nil {
 		return err
 	}
@@ -116,15 +116,15 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 		n.Path = "/sheets/" + upload
 	}
 	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", account.NameOr(by), what, file, comment, next)
-	return db.notify(ctx, tx, n)
+	return notify(ctx, tx, n)
 }
 
 // mailTo returns the email address of the account with a name. It returns no address if the account
 // does not exist, is disabled or has no address.
-func (db *database) mailTo(ctx context.Context, q store.Querier, name string) ([]string, error) {
+func mailTo(ctx context.Context, q store.Querier, name string) ([]string, error) {
 	a, err := account.Find(ctx, q, name)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, ledger.ErrNotFound):
 		return nil, nil
 	case err != nil, a.Disabled, a.Email == "":
 		return nil, err
@@ -133,7 +133,7 @@ func (db *database) mailTo(ctx context.Context, q store.Querier, name string) ([
 }
 
 // notify adds a notification within a change.
-func (db *database) notify(ctx context.Context, tx *sql.Tx, n outbox.Notification) error {
-	_, err := outbox.Insert(ctx, tx, db.Now(), n)
+func notify(ctx context.Context, tx *ledger.Tx, n outbox.Notification) error {
+	_, err := outbox.Insert(ctx, tx.Tx, tx.Now(), n)
 	return err
 }

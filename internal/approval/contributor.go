@@ -1,4 +1,4 @@
-package ledger
+package approval
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
@@ -179,12 +180,13 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 // needsSecond reports whether a batch needs the approval of a person who does not contribute to it,
 // according to its current rows and the current policy. A batch that once needed such an approval
 // keeps needing it, also as a corrected draft.
-func (db *database) needsSecond(ctx context.Context, q store.Querier, batch string) (bool, error) {
-	p, err := db.policy(ctx, q)
+func needsSecond(ctx context.Context, q store.Querier, batch string) (bool, error) {
+	p, err := policy(ctx, q)
 	if err != nil {
 		return false, err
 	}
-	b, err := store.Find[struct{ Needed, Scheduled bool }](ctx, q, ErrNotFound, "read what batch "+batch+" needs",
+	b, err := store.Find[struct{ Needed, Scheduled bool }](ctx, q, ledger.ErrNotFound,
+		"read what batch "+batch+" needs",
 		`SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.second = 1)
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END AS needed,
@@ -198,14 +200,14 @@ func (db *database) needsSecond(ctx context.Context, q store.Querier, batch stri
 	case p.From == 0:
 		return true, nil
 	}
-	cost, err := db.batchCost(ctx, q, batch)
+	cost, err := batchCost(ctx, q, batch)
 	return p.Covers(cost), err
 }
 
 // batchCost returns the cost of everything that a batch orders or has ordered, together with the
 // batch that it corrects and the other corrections of that batch. A row without a quote makes the
 // cost unknown.
-func (db *database) batchCost(ctx context.Context, q store.Querier, batch string) (cost money.Cost, err error) {
+func batchCost(ctx context.Context, q store.Querier, batch string) (cost money.Cost, err error) {
 	var unknown, certainty int
 	err = q.QueryRowContext(
 		ctx, `WITH RECURSIVE family (id, corrects) AS (
@@ -231,16 +233,16 @@ const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'reject
 
 // mayApprove returns a *SecondError if a person may not approve a batch as its
 // second person.
-func (db *database) mayApprove(ctx context.Context, q store.Querier, batch, by string) error {
+func mayApprove(ctx context.Context, q store.Querier, batch, by string) error {
 	if audit.IsAtTerminal(ctx) {
-		if p, err := db.policy(ctx, q); err != nil || p.Terminal {
+		if p, err := policy(ctx, q); err != nil || p.Terminal {
 			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
 		}
 	}
 	name := account.PersonName(by)
 	a, err := account.Find(ctx, q, name)
 	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
+	case err != nil && !errors.Is(err, ledger.ErrNotFound):
 		return err
 	case !a.May(account.Approver):
 		return &SecondError{By: by}
@@ -274,10 +276,10 @@ func (db *database) mayApprove(ctx context.Context, q store.Querier, batch, by s
 }
 
 // Barred returns the reason why a person may not approve a batch, or nil if the person may.
-func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
-	needed, err := l.needsSecond(ctx, l.Read, batch)
+func (l *Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
+	needed, err := needsSecond(ctx, l.ledger.Read, batch)
 	if err == nil && needed {
-		err = l.mayApprove(ctx, l.Read, batch, by)
+		err = mayApprove(ctx, l.ledger.Read, batch, by)
 	}
 	var why *SecondError
 	if errors.As(err, &why) {
@@ -287,8 +289,8 @@ func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, 
 }
 
 // ListApprovers lists who may approve a batch as its second person, by name.
-func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, error) {
-	accounts, err := account.List(ctx, l.Read)
+func (l *Approvals) ListApprovers(ctx context.Context, batch string) ([]string, error) {
+	accounts, err := account.List(ctx, l.ledger.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +299,7 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 		if !a.May(account.Approver) {
 			continue
 		}
-		err := l.mayApprove(ctx, l.Read, batch, a.Name)
+		err := mayApprove(ctx, l.ledger.Read, batch, a.Name)
 		switch {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
@@ -311,62 +313,6 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 
 // NeedsSecond reports whether a batch needs the approval of a second person if it is submitted
 // under the context.
-func (l Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) {
-	return l.needsSecond(ctx, l.Read, batch)
-}
-
-// waitsAgain marks rows of an open batch that a person has just made ready again, until release
-// decides whether they are sent.
-const waitsAgain = "again"
-
-// unknownAgain makes a row count as unquoted if its quote was removed.
-const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
-
-// release decides on the rows that are marked with waitsAgain. They wait for the approval of a
-// second person, unless the person of the context may give it or none is needed. They are already
-// ready, so their cost counts.
-func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, approved bool) error {
-	waits, message, err := db.reapprove(ctx, tx, batch, PartRetry, approved)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(
-		ctx, `UPDATE rows
-			SET blocked_on = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
-			WHERE batch = $1 AND blocked_on = '`+waitsAgain+`'`, batch, waits, message)
-	return store.Wrap("release the rows of batch "+batch, err)
-}
-
-// reapprove returns the block and the message of rows of an open batch that a person has made ready
-// again. They wait for a second person or, if no cost of theirs is approved, for any approval.
-func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part,
-	approved bool) (waits, message string, err error) {
-	switch a, err := approvalOf(ctx, tx, batch); {
-	case errors.Is(err, ErrNotFound): // without the batch there is nothing to approve
-		return "", "", nil
-	case err != nil || !a.Open || a.State == ApprovalNeeded:
-		return "", "", err
-	}
-	if !approved {
-		waits, message = blockedOnApproval, fmt.Sprintf(
-			"waiting for approval: no cost of the order was approved; importer approve %s", batch)
-	}
-	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
-		return waits, message, err
-	}
-	if err := gather(ctx, tx, batch); err != nil {
-		return "", "", err
-	}
-	by := audit.Person(ctx)
-	if err = db.mayApprove(ctx, tx, batch, by); !errors.Is(err, ErrSecondPerson) {
-		return waits, message, err
-	}
-	if err := contribute(ctx, tx, batch, by, part); err != nil {
-		return "", "", err
-	}
-	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
-		return "", "", fmt.Errorf("record that batch %s needs a second person: %w", batch, err)
-	}
-	return blockedOnApproval, fmt.Sprintf(
-		"waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil
+func (l *Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) {
+	return needsSecond(ctx, l.ledger.Read, batch)
 }
