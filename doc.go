@@ -67,10 +67,9 @@
 //	samples     spreadsheets to try
 //
 // Helpers that know nothing of filings are cache, folder, logs, network, retry, secret and text.
-// Tests use ledgertest, nettest, sheettest and signin/signintest. The tests in simulate tell stories
-// of the whole product, one for each seed. The tests in lint compare the imports and the documents
-// with the code. cmd/importer has the commands, and cmd/worker is the
-// process of a fleet.
+// Tests use goldentest, ledgertest, nettest, sheettest and signin/signintest. The tests in simulate
+// tell stories of the whole product, one for each seed. The tests in lint compare the imports and the
+// documents with the code. cmd/importer has the commands, and cmd/worker is the process of a fleet.
 //
 // # Reading order
 //

@@ -3,8 +3,6 @@ package importer
 import (
 	"encoding/json"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
@@ -48,47 +46,6 @@ func TestExclusionsAreKept(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"x!":"Ana"}`), &back); err == nil {
 		t.Error("a row without a number is read")
-	}
-}
-
-// Rows with a text are left out, or filed in spite of it; a filter without a row is
-// noted, and one of a column that the sheet lacks is refused.
-func TestFilters(t *testing.T) {
-	path := saved(t, "in.csv", "Company ID,User Email,Filing State,Filing Year,Status,Notes\n"+
-		"comp_1,a@example.com,DE,2026,VOID,\ncomp_2,a@example.com,DE,2026,Void,do not file\n"+
-		"comp_3,a@example.com,DE,2026,Suspended,\n")
-	const ready, held, out = filing.Ready, filing.Invalid, filing.Skipped
-	for _, c := range []struct {
-		exclude, include []string
-		want             []filing.Result
-		says             string
-	}{
-		{nil, nil, []filing.Result{held, held, ready}, ""},
-		{[]string{"status=void"}, nil, []filing.Result{out, out, ready}, ""},
-		{nil, []string{"Status=Void"}, []filing.Result{ready, held, ready}, ""},
-		{nil, []string{"Status=Void", "Notes=Do*"}, []filing.Result{ready, ready, ready}, ""},
-		{[]string{"Notes=do*"}, []string{"Status=Viod"}, []filing.Result{held, out, ready},
-			`ATTENTION: no row has "Status=Viod".`},
-	} {
-		im := opened(t, path, Options{Exclude: c.exclude, Include: c.include})
-		for i, r := range rowsOf(t, im) {
-			if r.result != c.want[i] {
-				t.Errorf("%+v: row %d is %s", c, r.number, r.result)
-			}
-		}
-		if notes := strings.Join(im.Notes(), "\n"); strings.Contains(notes, "no row has") != (c.says != "") ||
-			!strings.Contains(notes, c.says) {
-			t.Errorf("%+v: %s", c, notes)
-		}
-		b, err := im.batch()
-		if again := OptionsOf(b); err != nil || !slices.Equal(again.Include, c.include) ||
-			!slices.Equal(again.Exclude, c.exclude) {
-			t.Errorf("%+v of %s, %v", again, b.Options, err)
-		}
-	}
-	if _, err := Open(path, Options{Include: []string{"Stand=Void"}}); err == nil ||
-		!strings.Contains(err.Error(), `must be a column that is not sent and a text of it, such as "Status=Void"`) {
-		t.Error(err)
 	}
 }
 

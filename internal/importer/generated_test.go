@@ -2,7 +2,6 @@ package importer
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +10,9 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
-
-var update = flag.Bool("update", false, "write templates/ again")
 
 // root is where templates/ and samples/ are.
 const root = "../.."
@@ -24,7 +22,7 @@ const root = "../.."
 func TestGenerated(t *testing.T) {
 	for _, p := range filing.Products {
 		inTree, fresh := filepath.Join(root, "templates", string(p)+".xlsx"), filepath.Join(t.TempDir(), "fresh.xlsx")
-		if *update {
+		if goldentest.Update() {
 			fresh = inTree
 		}
 		if err := WriteTemplate(p, fresh); err != nil {
@@ -48,7 +46,7 @@ func TestColumnTable(t *testing.T) {
 	want := before + "<!-- columns -->\n" + columnTable() + "<!-- /columns -->" + after
 	switch {
 	case string(content) == want:
-	case !*update:
+	case !goldentest.Update():
 		t.Errorf("%s differs from the table of columns: run make templates", path)
 	default:
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

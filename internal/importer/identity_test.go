@@ -44,6 +44,11 @@ func TestOptionsOf(t *testing.T) {
 		"agent-change by its columns --map 'Mandant=Company ID' --map 'a = b='": {
 			Map: map[string]string{"Mandant": "Company ID", "a = b": ""},
 		},
+		"--product ein --exclude 'Notes=do*' --include Status=Void --visible-only": {
+			Product: "ein",
+			Exclude: []string{"Notes=do*"},
+			Include: []string{"Status=Void"},
+		},
 		"--product ein --map '--state=Filing State' --map 'O'\\''Hara=' --season x/1": {
 			Product: "ein",
 			Map:     map[string]string{"--state": "Filing State", "O'Hara": ""},

@@ -404,49 +404,6 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// The product is told from the columns, whichever of the six it is.
-func TestProductOf(t *testing.T) {
-	for _, c := range []struct {
-		columns string
-		want    string // a product, or part of an error
-	}{
-		{"Legal Name,Entity Type,Filing State,Expedited", "formation"},
-		{"Legal Name,Entity Type,Structure Type,Filing State,Order Registered Agent", "formation"},
-		{"Legal Name,Filing State,Officer 1 First Name,Order EIN,Responsible Party SSN,Order Registered " +
-			"Agent,Change Of Agent", "formation"},
-		{"Legal Name,Filing State,Officer 1 First Name,Order Annual Report,Filing Year", "formation"},
-		{"Legal Name,Filing State,Officer 1 First Name,Filing Year", "annual-report"},
-		{"Legal Name,Filing State,Expedited,Filing Year", "annual-report, formation"},
-		{"Company ID,Filing State,Business Purpose", "ein"},
-		{"Company ID,Filing State,Order EIN,Order Registered Agent", "ein"},
-		{"Company ID,Filing State,Business Purpose,Filing Year", "annual-report, ein"},
-		{"Company ID,Filing State,Order EIN,Business Purpose,Filing Year", "annual-report"},
-		{"Legal Name,Formation State,Formation Date,Officer 1 Type,Business Purpose", "ein"},
-		{"Company ID,Filing State,Order Foreign Qualification", "foreign-qualification"},
-		{"Company ID,Filing State,Order Foreign Qualification,Change Of Agent", "foreign-qualification"},
-		{"Company ID,Filing State,Order Foreign Qualification,Order EIN,Order Annual Report,Filing Year,Order " +
-			"Registered Agent", "annual-report"},
-		{"Company ID,Filing State,Officer 1 First Name", "the columns do not tell"},
-		{"Company ID,Filing State,Order Registered Agent", "registered-agent"},
-		{"Company ID,Filing State,Change Of Agent", "agent-change"},
-		{"Legal Name,Filing State,Officer 26 Type", "25 officers"},
-	} {
-		t.Run(c.columns, func(t *testing.T) {
-			im, err := Open(saved(t, "in.csv", c.columns+"\na,b,c\n"), Options{Now: july})
-			if err != nil {
-				if !strings.Contains(err.Error(), c.want) || filing.Product(c.want).Valid() {
-					t.Fatal(err)
-				}
-				return
-			}
-			defer im.Close()
-			if string(im.Product()) != c.want {
-				t.Errorf("%s", im.Product())
-			}
-		})
-	}
-}
-
 // A row without a yes orders nothing, and says so.
 func TestNothingOrdered(t *testing.T) {
 	for _, c := range []struct {

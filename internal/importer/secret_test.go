@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -105,20 +104,6 @@ func testHidden(t *testing.T, number string) {
 	}
 	if !strings.Contains(said, digitsOf(number)[5:]) {
 		t.Errorf("the last four digits of %s are not shown", number)
-	}
-}
-
-// A column of the service's in which such a number stands is at fault: what is
-// sent to the service holds none.
-func TestSSNInAColumnThatIsSent(t *testing.T) {
-	im := opened(t, saved(t, "in.csv",
-		"Company ID,Filing State,Filing Year,User Email,Legal Name\ncomp_1,DE,2026,a.527-31-7107@example.com,Bay "+
-			"LLC\n"),
-		Options{})
-	rows := rowsOf(t, im)
-	if rows[0].result != filing.Invalid || rows[0].problems[0].Rule != "cell.ssn" ||
-		rows[0].problems[0].Cell != "D2" || rows[0].problems[0].Value != masked {
-		t.Errorf("%+v", rows[0])
 	}
 }
 

@@ -32,148 +32,6 @@ func contentOf(t testing.TB, path string) string {
 	return string(content)
 }
 
-// What a column is read as, by what right, and why it is not.
-func TestSurveySaysWhatAColumnIs(t *testing.T) {
-	const rest = ",Company ID,User ID,Filing State,Filing Year\n"
-	const row = ",comp_1,user_1,DE,2026\n"
-	for _, c := range []struct {
-		why    string
-		text   string
-		o      Options
-		column int
-		want   ColumnSurvey // Index and Letter follow; Samples are not compared where there are none
-	}{
-		{"our name", "Legal Name" + rest + "Acme" + row, Options{}, 0,
-			ColumnSurvey{Header: "Legal Name", Column: "Legal Name", Certain: true, Samples: []string{"Acme"}}},
-		{"the service's field", "entityType" + rest + "LLC" + row, Options{}, 0,
-			ColumnSurvey{Header: "entityType", Column: "Entity Type", Certain: true}},
-		{"another wording", "Entity Name" + rest + "Acme" + row, Options{}, 0,
-			ColumnSurvey{Header: "Entity Name", Column: "Legal Name"}},
-		{"said by hand", "Firma" + rest + "Acme" + row, Options{Map: map[string]string{"Firma": "Legal Name"}}, 0,
-			ColumnSurvey{Header: "Firma", Column: "Legal Name"}},
-		{"left out by hand", "Legal Name" + rest + "Acme" + row, Options{Map: map[string]string{"Legal Name": ""}}, 0,
-			ColumnSurvey{Header: "Legal Name", Note: "left out by hand"}},
-		{"not known", "Colour" + rest + "red" + row, Options{}, 0, ColumnSurvey{Header: "Colour", Note: "not known"}},
-		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0,
-			ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
-		{"an answer of ours", "Message" + rest + "bad" + row, Options{}, 0,
-			ColumnSurvey{Header: "Message", Note: "a result column, which is filled in again"}},
-		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0,
-			ColumnSurvey{
-				Header:  "Alternative Names",
-				Certain: true,
-				Note:    "Alternative Names is not used for an annual report",
-			}},
-		{"a state of either kind",
-			"Jurisdiction,Company ID,User ID,Year\nNY,comp_1,user_1,2026\nOntario,comp_2,user_1,2026\n",
-			Options{}, 0, ColumnSurvey{
-				Header:  "Jurisdiction",
-				Note:    "the state of each filing, or that in which the company was formed",
-				Suggest: "Filing State",
-			}},
-		{"a status is not a state", "Company_Status" + rest + "NY" + row, Options{}, 0,
-			ColumnSurvey{Header: "Company_Status", Note: "not known"}},
-		{"said less exactly", "Filing Jurisdiction" + rest + "NY" + row, Options{}, 0,
-			ColumnSurvey{
-				Header: "Filing Jurisdiction",
-				Note:   `"Filing State" (D1) is a closer match for Filing State`,
-			}},
-		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0,
-			ColumnSurvey{
-				Header: "Client Email",
-				Note:   `"Contact Email" (B1) also matches User Email`,
-			}},
-		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row,
-			Options{Product: filing.AnnualReport}, 0,
-			ColumnSurvey{
-				Header:  "Officer 1 City",
-				Column:  "Officer 1 City",
-				Certain: true,
-				Note:    "used only for rows without a Company ID, whose companies are created",
-			}},
-		{"told by its values", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n",
-			Options{}, 0, ColumnSurvey{Header: "Mandant", Note: "not known", Suggest: "Company ID"}},
-		{"states", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n", Options{}, 1,
-			ColumnSurvey{Header: "Sitz", Note: "not known", Suggest: "Filing State"}},
-		{"not all of its values are states",
-			"Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,Berlin,user_1,2025\n", Options{}, 1,
-			ColumnSurvey{Header: "Sitz", Note: "not known"}},
-		{"a date, not a state", "Inc. Date" + rest + "3/4/2019" + row + "2020-05-06" + row, Options{}, 0,
-			ColumnSurvey{Header: "Inc. Date", Note: "not known", Suggest: "Formation Date"}},
-		{"dates of something else", "Due" + rest + "3/4/2019" + row, Options{}, 0,
-			ColumnSurvey{Header: "Due", Note: "not known"}},
-		{"entity types", "Type" + rest + "LLC" + row + "Corp" + row, Options{}, 0,
-			ColumnSurvey{Header: "Type", Note: "not known", Suggest: "Entity Type"}},
-		{"email addresses are no names",
-			"Contact,Company ID,Filing State,Filing Year\nana@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Email", ByContent: true}},
-		{"names stay names", "Contact,User Email,Company ID,Filing State,Filing Year\nAna " +
-			"Silva,a@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Name"}},
-		{"email addresses beside the user's",
-			"Contact,User Email,Company ID,Filing State,Filing Year\nb@example.com,a@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "Contact", Note: "not known"}},
-		{"email addresses under our own header",
-			"User Name,Company ID,Filing State,Filing Year\nb@example.com,comp_1,DE,2026\n",
-			Options{}, 0, ColumnSurvey{Header: "User Name", Column: "User Name", Certain: true}},
-		{"users, without headers", "comp_1,ana@example.com\n", Options{}, 1,
-			ColumnSurvey{Note: "it has no header", Suggest: "User Email"}},
-		{"what another column is already", "Home" + rest + "DE" + row, Options{}, 0,
-			ColumnSurvey{Header: "Home", Note: "not known"}},
-		{"no header", "" + rest + "x" + row, Options{}, 0,
-			ColumnSurvey{Note: "it has no header", Samples: []string{"x"}}},
-		{"beyond the last header", "Legal Name" + rest + "Acme,comp_1,user_1,DE,2026,beyond\n", Options{}, 5,
-			ColumnSurvey{Note: "it has no header", Samples: []string{"beyond"}}},
-		{"a number that is secret", "SSN" + rest + "078-05-1120" + row, Options{Product: filing.EIN}, 0, ColumnSurvey{
-			Header:  "SSN",
-			Column:  "Responsible Party SSN",
-			Secret:  true,
-			Samples: []string{"***-**-1120"},
-		}},
-		{"one that the table does not know", "Owner's SSN" + rest + "078051120" + row, Options{}, 0, ColumnSurvey{
-			Header:  "Owner's SSN",
-			Note:    "not known",
-			Suggest: "",
-			Secret:  true,
-			Samples: []string{"***-**-1120"},
-		}},
-		{"one that slipped out of its column",
-			"Remark" + rest + "078051120" + row + "see 078-05-1120" + row + "98-7654321" + row, Options{}, 0,
-			ColumnSurvey{
-				Header:  "Remark",
-				Note:    "not known",
-				Samples: []string{"***-**-1120", "see ***-**-1120", "98-7654321"},
-			}},
-		{"three values, each once, shortened",
-			"Legal Name" + rest + "a" + row + "a" + row + strings.Repeat("b", 99) + row + "c" + row + "d" + row,
-			Options{}, 0, ColumnSurvey{
-				Header:  "Legal Name",
-				Column:  "Legal Name",
-				Certain: true,
-				Samples: []string{"a", strings.Repeat("b", 30) + "…", "c"},
-			}},
-	} {
-		t.Run(c.why, func(t *testing.T) {
-			s := surveyed(t, c.text, c.o)
-			at := slices.IndexFunc(s.Columns, func(got ColumnSurvey) bool { return got.Index == c.column })
-			if at < 0 {
-				t.Fatalf("%+v", s.Columns)
-			}
-			got := s.Columns[at]
-			c.want.Index, c.want.Letter = c.column, sheet.ColumnName(c.column)
-			if c.want.Map = c.want.Header; c.want.Header == "" {
-				c.want.Map = c.want.Letter + ":" + c.want.Letter
-			}
-			if c.want.Samples == nil {
-				got.Samples = nil
-			}
-			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
-				t.Errorf("%+v\nwant %+v", got, c.want)
-			}
-		})
-	}
-}
-
 // surveyCase is a case of TestSurveySaysWhereTheFilingsAre.
 type surveyCase struct {
 	why, text string
@@ -182,7 +40,7 @@ type surveyCase struct {
 	err       string
 }
 
-// What is said of the whole file, also where Open refuses it.
+// What is said of the sheets of a workbook, also where Open refuses it.
 func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 	filings := [][]sheet.OutCell{texts("June 2026"), texts("Company ID", "User ID", "Filing State", "Filing Year"),
 		texts("comp_1", "user_1", "DE", "2026")}
@@ -212,19 +70,6 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			"June [June] header 2, 1 rows, 4 columns annual-report", "no sheet"},
 		{"foreign words", contentOf(t, workbook(t, foreign)), Options{}, "Firmen [] header 2, 1 rows, 4 columns ",
 			"none of the first 30 rows"},
-		{"no header at all", "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n", Options{},
-			" [] header 0, 2 rows, 4 columns ", "none of the first 30 rows"},
-		{"the product cannot be told", usual + "\ncomp_1,user_1,DE\n", Options{},
-			" [] header 1, 1 rows, 3 columns ", "--product"},
-		{"the product is named", usual + "\ncomp_1,user_1,DE\n", Options{Product: filing.EIN},
-			" [] header 1, 1 rows, 3 columns ein", ""},
-		{"nothing below the header", usual + "\n", Options{Product: filing.EIN},
-			" [] header 1, 0 rows, 3 columns ein", "no rows below"},
-		{"two columns for one", usual + ",Filing State\ncomp_1,user_1,DE,NY\n", Options{Product: filing.EIN},
-			" [] header 1, 1 rows, 4 columns ein", "several columns match Filing State"},
-		{"a mapping that the sheet does not have", usual + "\ncomp_1,user_1,DE\n",
-			Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}},
-			" [] header 1, 1 rows, 3 columns ein", `"Firma"`},
 		{"more rows than are looked at", usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999),
 			Options{Product: filing.EIN}, " [] header 1, -1 rows, 3 columns ein", ""},
 	} {

@@ -33,6 +33,7 @@ var imports = map[string]string{
 	"internal/lint":              ``,
 	"internal/nettest":           ``,
 	"internal/sheettest":         ``,
+	"internal/goldentest":        ``,
 	"internal/filingapi":         `filing network`,
 	"internal/balance":           `filing money season`,
 	"internal/ledger":            `account audit balance filing money outbox store`,
