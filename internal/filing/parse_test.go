@@ -1,23 +1,18 @@
 package filing
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
 func TestParseState(t *testing.T) {
-	for text, want := range map[string]State{
-		"DE": "DE", "de": "DE", " De ": "DE", "Delaware": "DE", "NEW YORK": "NY", "new york": "NY",
-		"State of Ohio": "OH",
-		"DC":            "DC", "Washington DC": "DC", "Washington D.C.": "DC", "D.C.": "DC",
-		"district of columbia": "DC", "Washington": "WA", "washington": "WA",
-		"": "", "ZZ": "", "D": "", "DEL": "", "PR": "", "Ontario": "", "de la": "",
-	} {
-		s, ok := ParseState(text)
-		if ok != (want != "") || ok && s != want {
-			t.Errorf("%q: %q, %v", text, s, ok)
-		}
-	}
+	goldentest.Lines(t, "testdata/states.txt", func(t *testing.T, fields []string) string {
+		state, ok := ParseState(fields[0])
+		return fmt.Sprintf("%q, %t", state, ok)
+	})
 	if len(States()) != 51 {
 		t.Errorf("%d states", len(States()))
 	}
@@ -41,16 +36,15 @@ func TestParseState(t *testing.T) {
 }
 
 func TestParseEntityType(t *testing.T) {
-	for text, want := range map[string]EntityType{
-		"LLC": LLC, "llc": LLC, "L.L.C.": LLC, "Limited Liability Company": LLC, "limited liability co.": LLC,
-		"CORP": Corp, "Corp.": Corp, "Corporation": Corp, "Inc": Corp, "INC.": Corp, "Incorporated": Corp,
-		"C-Corp": Corp, "S Corporation": Corp, "s corp": Corp,
-		"": "", "LP": "", "PLLC": "", "Nonprofit Corporation": "", "Sole Proprietorship": "", "LLP": "", "Trust": "",
-		"C": "",
-	} {
-		e, ok := ParseEntityType(text)
-		if e != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v", text, e, ok)
-		}
-	}
+	goldentest.Lines(t, "testdata/entity_types.txt", func(t *testing.T, fields []string) string {
+		entityType, ok := ParseEntityType(fields[0])
+		return fmt.Sprintf("%q, %t", entityType, ok)
+	})
+}
+
+func TestConflictOf(t *testing.T) {
+	goldentest.Lines(t, "testdata/conflicts.txt", func(t *testing.T, fields []string) string {
+		has, ordered, ok := ConflictOf(fields[0])
+		return fmt.Sprintf("%q, ordered %t, conflict %t", has, ordered, ok)
+	})
 }
