@@ -1,43 +1,18 @@
 package sheet
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
-var update = flag.Bool("update", false, "write the files of testdata and their .golden readings again")
-
-// nastyFiles makes the files of testdata: the ways in which people's sheets go
-// wrong, several to a file.
+// nastyFiles makes the workbooks of testdata. They and the CSV files of testdata have the ways in
+// which people's sheets go wrong, several to a file.
 var nastyFiles = map[string]func() []byte{
-	"european.csv": func() []byte {
-		return cp1252(
-			"Kunden der Smith, Jones & Co\r\n\r\nName;Straße;Betrag\r\n\"Müller; Söhne\";Hauptstraße 1;1,50\r\nCafé " +
-				"“Zum Löwen”;Weg 2;2,00\r\n")
-	},
-	"macintosh.csv": func() []byte {
-		return []byte("Name,Address\r\"Acme LLC\",\"1 Main St\nSuite 2\"\r\rBeta Corp,2 Side St\r")
-	},
-	"unicode-text.csv": func() []byte {
-		return utf16Bytes("Name\tZIP\r\nCafé\u00a0LLC\t02134\r\n+1 Fitness LLC\t\r\n", false, true)
-	},
-	"quotes.csv": func() []byte {
-		return []byte(
-			"sep=,\nName,State,Note\n\"Acme \"\"Best\"\" LLC\",DE,\"two\nlines\"\n5\" Pipe Co,TX,inch mark\n\"Acme " +
-				"\"Best\" LLC\",DE,not doubled\n\"Big\" Al's LLC,DE,quoted word\nShort\nLong,TX,x,y,z\n'+1 Fitness " +
-				"LLC,'@Home,'=1+1\n")
-	},
-	"unclosed.csv": func() []byte {
-		return []byte("Name,State\nA,DE\n\"B,TX\nC,DE\nD,DE\n")
-	},
-	"renamed.csv": func() []byte {
-		return []byte(
-			"<html xmlns:x=\"urn:schemas-microsoft-com:office:excel\"><table><tr><td>Name</td></tr></table></html>\n")
-	},
 	"nasty.xlsx": func() []byte {
 		sheet := strings.Replace(worksheet(`<row r="1"><c r="A1" t="s"><v>0</v></c></row>`+
 			`<row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="inlineStr"><is><t>ZIP</t></is></c>`+
@@ -71,22 +46,24 @@ var nastyFiles = map[string]func() []byte{
 }
 
 func TestNastyFiles(t *testing.T) {
-	for name, data := range nastyFiles {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join("testdata", name)
-			if *update {
-				writeTestdata(t, path, data())
+	if goldentest.Update() {
+		for name, data := range nastyFiles {
+			writeTestdata(t, filepath.Join("testdata", name), data())
+		}
+	}
+	goldens, err := filepath.Glob("testdata/*.golden")
+	if err != nil || len(goldens) < 9 {
+		t.Fatal(goldens, err)
+	}
+	for _, golden := range goldens {
+		t.Run(filepath.Base(golden), func(t *testing.T) {
+			reading := readingOf(strings.TrimSuffix(golden, ".golden"))
+			if goldentest.Update() {
+				writeTestdata(t, golden, []byte(reading))
 			}
-			reading := readingOf(path)
-			if *update {
-				writeTestdata(t, path+".golden", []byte(reading))
-			}
-			golden, err := os.ReadFile(path + ".golden")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if reading != string(golden) {
-				t.Errorf("got\n%s\nwant\n%s", reading, golden)
+			want, err := os.ReadFile(golden)
+			if err != nil || reading != string(want) {
+				t.Errorf("got\n%s\nwant\n%s (%v)", reading, want, err)
 			}
 		})
 	}

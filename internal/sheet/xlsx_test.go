@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
 const (
@@ -61,131 +63,31 @@ func show(rows []Row) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestXLSXCells(t *testing.T) {
-	styles := styleSheet("00000", "yyyy-mm-dd", "m/d/yyyy h:mm", ";;;", "h:mm")
-	for _, tt := range []struct {
-		name, cells string // of row 1
-		want        string
-	}{
-		{"shared", `<c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v> 1 </v></c>`, "text Acme LLC | text Café"},
-		{"shared and rich, without the reading", `<c r="A1" t="s"><v>2</v></c>`, "text 東京 Ltd"},
-		{"shared and empty", `<c r="A1" t="s"><v>3</v></c><c r="B1" t="s"><v>0</v></c>`, "blank | text Acme LLC"},
-		{"escapes", `<c r="A1" t="s"><v>4</v></c><c r="B1" t="inlineStr"><is><t>a_x000D_
-b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _x41_ _x004_"},
-		{"inline", `<c r="A1" t="inlineStr"><is><t xml:space="preserve">  Acme
-		LLC </t></is></c>`, "text Acme LLC"},
-		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r>` +
-			`<rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
-		{"struck through in part", `<c r="A1" t="inlineStr"><is><r><rPr><strike/></rPr><t>12 Old Street</t></r><r>` +
-			`<t> 200 Drive</t></r></is></c><c r="B1" t="s"><v>5</v></c>`,
-			"text 200 Drive (struck in part) | text New LLC (struck in part)"},
-		{"struck through", `<c r="A1" t="inlineStr"><is><r><rPr><strike val="1"/></rPr><t>Old</t></r><r><t> </t></r>` +
-			`</is></c>`, "text Old (struck)"},
-		{"not struck through", `<c r="A1" t="inlineStr"><is><r><rPr><strike val="0"/></rPr><t>New</t></r></is></c>`,
-			"text New"},
-		{"inline with CDATA", `<c r="A1" t="inlineStr"><is><t><![CDATA[a < b & &amp;]]> c</t></is></c>`,
-			"text a < b & &amp; c"},
-		{"inline text in a value", `<c r="A1" t="inlineStr"><v>Acme</v></c>`, "text Acme"},
-		{"inline and a value", `<c r="A1" t="inlineStr"><is><t>Acme</t></is><v>9</v></c>`, "text Acme"},
-		{"no references", `<c t="inlineStr"><is><t>a</t></is></c><c><v>2</v></c><c r="E1"><v>5</v></c><c><v>6</v></c>`,
-			"text a | number 2 | blank | blank | number 5 | number 6"},
-		{"columns left out", `<c r="C1"><v>3</v></c><c r="AA1"><v>27</v></c>`,
-			"blank | blank | number 3" + strings.Repeat(" | blank", 23) + " | number 27"},
-		{"absolute references", `<c r="$B$1"><v>3</v></c>`, "blank | number 3"},
-		{"lower case references", `<c r="b1"><v>3</v></c>`, "blank | number 3"},
-		{"single quotes and spaces", `<c  r = 'B1'
-			t='n' ><v >3</v ></c >`, "blank | number 3"},
-		{"a > in an attribute", `<c r="A1" x="a>b" t="n"><v>3</v></c>`, "number 3"},
-		{"numbers", `<c><v>2026</v></c><c><v>2.026E3</v></c><c><v>2026.0</v></c><c><v>0.30000000000000004</v></c><c>` +
-			`<v>-0</v></c><c><v>1E-7</v></c><c><v>1e21</v></c>`,
-			"number 2026 | number 2026 | number 2026 | number 0.3 | number 0 | number 0.0000001 | number " +
-				"1000000000000000000000"},
-		{"long digits are not lost", `<c><v>12345678901234567890</v></c><c><v>1234567890.12345678</v></c>`,
-			"number 12345678901234567890 | number 1234567890.12346"},
-		{"what is no number", `<c><v>abc</v></c><c><v>1e999</v></c><c><v>NaN</v></c><c s="2"><v>x</v></c>`,
-			"text abc | text 1e999 | text NaN | text x"},
-		{"empty style", `<c r="A1" s=""><v>1</v></c><c r="B1" s="77"><v>2</v></c><c r="C1" s="-1"><v>3</v></c>`,
-			"number 1 | number 2 | number 3"},
-		{"digits in their places", `<c s="1"><v>2134</v></c><c s="1"><v>2134.5</v></c><c s="1"><v>-3</v></c><c s="1">` +
-			`<v>123456</v></c>`, "number 02134 | number 2134.5 | number -3 | number 123456"},
-		{"dates", `<c s="2"><v>46082</v></c><c s="2"><v>46082.75</v></c><c s="3"><v>46082</v></c><c s="3">` +
-			`<v>46082.75</v></c><c s="3"><v>46081.999999999</v></c>`,
-			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01 | date 2026-03-01T18:00:00 | date 2026-03-01"},
-		{"times", `<c s="5"><v>0.5</v></c><c s="5"><v>46082.5</v></c>`, "date 12:00:00 | date 2026-03-01T12:00:00"},
-		{"what is no date", `<c s="2"><v>-1</v></c><c s="2"><v>2958466</v></c><c s="2"><v>0</v></c><c s="2"><v>60</v>` +
-			`</c><c s="2"><v>59</v></c><c s="2"><v>61</v></c>`,
-			"number -1 | number 2958466 | number 0 | date 1900-02-29 | date 1900-02-28 | date 1900-03-01"},
-		{"ISO dates", `<c t="d"><v>2026-03-01</v></c><c t="d"><v>2026-03-01T00:00:00Z</v></c><c t="d">` +
-			`<v>2026-03-01T10:30:00.000</v></c><c t="d"><v>10:30:00</v></c><c t="d"><v>soon</v></c>`,
-			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01T10:30:00 | date 10:30:00 | text soon"},
-		{"a format that hides", `<c s="4"><v>5</v></c>`, "number 5"},
-		{"booleans", `<c t="b"><v>1</v></c><c t="b"><v>0</v></c><c t="b"><v>true</v></c>`,
-			"bool TRUE | bool FALSE | bool TRUE"},
-		{"errors", `<c t="e"><v>#N/A</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c>`, "error #N/A | error #DIV/0!"},
-		{"formulas with a result", `<c><f>1+1</f><v>2</v></c><c t="str"><f>A1&amp;"x"</f><v>2x</v></c><c s="2">` +
-			`<f>TODAY()</f><v>46082</v></c>`, "number 2 | text 2x | date 2026-03-01"},
-		{"formulas whose result is empty", `<c t="str"><f>""</f><v></v></c><c><v>1</v></c>`, "blank | number 1"},
-		{"formulas without a result", `<c><f>1+1</f></c><c t="str"><f>A1</f></c><c><f>1+1</f><v></v></c><c>` +
-			`<f t="shared" si="0"/></c>`, "formula | formula | formula | formula"},
-		{"styled and empty", `<c r="A1"><v>1</v></c><c r="B1" s="1"/><c r="C1" s="2"></c><c r="D1"><v/></c>`,
-			"number 1"},
-		{"blanks alone", `<c r="A1"><v>1</v></c><c r="B1" t="inlineStr"><is><t> ` + "\u00a0" + ` </t></is></c>`,
-			"number 1"},
-		{"extensions",
-			`<c r="A1"><extLst><ext><v>9</v></ext></extLst><v>1</v></c><x:y xmlns:x="u"><c><v>7</v></c></x:y>` +
-				`<c><v>2</v></c>`, "number 1 | number 2"},
-		{"comments and instructions", `<!-- <c><v>9</v></c> --><c r="A1"><?x?><v>1<!-- 2 -->3</v></c>`, "number 13"},
-		{"references to characters", `<c t="inlineStr"><is><t>&#65;&#x42;&quot;&apos;&#xA;&#x1F600;</t></is></c>`,
-			`text AB"' 😀`},
-		{"not in order", `<c r="B1"><v>2</v></c><c r="A1"><v>1</v></c>`, "number 1 | number 2"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rows, _, err := readBytes(packageOf(map[string]string{
-				sheetPart: worksheet(`<row r="1">` + tt.cells + `</row>`),
-				stringsPart: sharedStrings(`<t>Acme LLC</t>`, `<t>Café</t>`,
-					`<r><t>東京</t></r><r><rPr><b/></rPr><t xml:space="preserve"> Ltd</t></r><rPh sb="0" eb="2">`+
-						`<t>トウキョウ</t></rPh><phoneticPr fontId="1"/>`,
-					`<t/>`, `<t>a &lt; b &amp; c</t>`,
-					`<r><t xml:space="preserve">New </t></r><r><rPr><strike/></rPr><t>Old</t></r><r><t>LLC</t></r>`),
-				stylesPart: styles,
-			}), Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := show(rows); got != "1: "+tt.want {
-				t.Errorf("got  %s\nwant 1: %s", got, tt.want)
-			}
-		})
-	}
-}
+// manyBlanks are the blank cells before a cell that is far to the right.
+var manyBlanks = regexp.MustCompile(`(blank \| ){3,}`)
 
-func TestXLSXRows(t *testing.T) {
-	for _, tt := range []struct{ name, rows, want string }{
-		{"numbers are kept", `<row r="2"><c r="A2"><v>1</v></c></row><row r="7"><c r="A7"><v>2</v></c></row>`,
-			"2: number 1\n7: number 2"},
-		{"rows without numbers", `<row><c><v>1</v></c></row><row/><row><c><v>2</v></c></row>`,
-			"1: number 1\n3: number 2"},
-		{"numbered by their cells", `<row><c r="A5"><v>1</v></c></row><row><c><v>2</v></c></row>`,
-			"5: number 1\n6: number 2"},
-		{"hidden", `<row r="1" hidden="1"><c><v>1</v></c></row><row r="2" hidden="true"><c><v>2</v></c></row>` +
-			`<row r="3" ht="0" customHeight="1"><c><v>3</v></c></row><row r="4" hidden="0"><c><v>4</v></c></row>`,
-			"1 hidden: number 1\n2 hidden: number 2\n3 hidden: number 3\n4: number 4"},
-		{"empty ones are left out",
-			`<row r="1"><c r="A1" s="1"/></row><row r="2"/><row r="3"><c r="A3"><v>1</v></c></row>`, "3: number 1"},
-		{"the last there can be", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`,
-			"1048576: " + strings.Repeat("blank | ", 16383) + "number 1"},
-		{"none", ``, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rows, _, err := readBytes(packageOf(map[string]string{sheetPart: worksheet(tt.rows)}), Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := show(rows); got != tt.want {
-				t.Errorf("got  %.200s\nwant %.200s", got, tt.want)
-			}
-		})
+func TestXLSX(t *testing.T) {
+	parts := map[string]string{
+		stylesPart: styleSheet("00000", "yyyy-mm-dd", "m/d/yyyy h:mm", ";;;", "h:mm"),
+		stringsPart: sharedStrings(`<t>Acme LLC</t>`, `<t>Café</t>`,
+			`<r><t>東京</t></r><r><rPr><b/></rPr><t xml:space="preserve"> Ltd</t></r><rPh sb="0" eb="2">`+
+				`<t>トウキョウ</t></rPh><phoneticPr fontId="1"/>`,
+			`<t/>`, `<t>a &lt; b &amp; c</t>`,
+			`<r><t xml:space="preserve">New </t></r><r><rPr><strike/></rPr><t>Old</t></r><r><t>LLC</t></r>`),
 	}
+	goldentest.Archive(t, "testdata/xlsx.txtar", func(t *testing.T, _, content string) string {
+		if !strings.HasPrefix(content, "<row") {
+			content = `<row r="1">` + content + `</row>`
+		}
+		parts[sheetPart] = worksheet(content)
+		rows, _, err := readBytes(packageOf(parts), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return manyBlanks.ReplaceAllStringFunc(show(rows), func(blanks string) string {
+			return fmt.Sprintf("%d blanks | ", strings.Count(blanks, "|"))
+		})
+	})
 }
 
 // The same workbook, as different programs write it.

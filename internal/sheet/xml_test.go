@@ -3,8 +3,11 @@ package sheet
 import (
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
 // piecewise gives what it has in pieces of odd sizes, as a decompressor does.
@@ -39,14 +42,15 @@ func TestScannerOverItsBuffer(t *testing.T) {
 	}
 }
 
-func TestUnescape(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain": "plain", "a_x000D_b": "a\rb", "_x005F_x000D_": "_x000D_", "_x41_": "_x41_", "_x0041": "_x0041",
-		"_x00e9__x00E9_": "éé",
-		"__x0041_":       "_A", "_xZZZZ_": "_xZZZZ_", "_x000D": "_x000D", "_xD83D_": "\uFFFD",
-	} {
-		if got := string(unescape([]byte(text))); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+func TestTexts(t *testing.T) {
+	goldentest.Lines(t, "testdata/texts.txt", func(t *testing.T, fields []string) string {
+		text := []byte(fields[1])
+		if fields[0] == "unescape" {
+			return strconv.Quote(string(unescape(text)))
 		}
-	}
+		if got := string(appendClean([]byte("kept"), text)); got != "kept"+string(appendClean(nil, text)) {
+			t.Errorf("%q becomes %q", text, got)
+		}
+		return strconv.Quote(string(appendClean(nil, text)))
+	})
 }
