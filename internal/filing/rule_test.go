@@ -4,67 +4,21 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
-// requestOf returns a request of testdata/requests.json with changes, such as
-// order.filingState="DE". The values are JSON, or the names of objects of the file behind an @.
+// requestOf returns a request of testdata/requests.json with changes.
 func requestOf(t *testing.T, name string, changes ...string) *Request {
 	t.Helper()
-	content, err := os.ReadFile("testdata/requests.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects map[string]any
-	if err := json.Unmarshal(content, &objects); err != nil {
-		t.Fatal(err)
-	}
-	request := objects[name]
-	for _, change := range changes {
-		path, text, _ := strings.Cut(change, "=")
-		var value any
-		if object, ok := strings.CutPrefix(text, "@"); ok {
-			value = objects[object]
-		} else if err := json.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatalf("%s: %v", change, err)
-		}
-		request = with(request, strings.Split(path, "."), value)
-	}
-	changed, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var r Request
-	if err := json.Unmarshal(changed, &r); err != nil {
+	if err := json.Unmarshal(goldentest.Object(t, "testdata/requests.json", name, changes...), &r); err != nil {
 		t.Fatal(err)
 	}
 	return &r
-}
-
-// with returns a tree of JSON with another value at a path.
-func with(tree any, path []string, value any) any {
-	if len(path) == 0 {
-		return value
-	}
-	if at, err := strconv.Atoi(path[0]); err == nil {
-		list, _ := tree.([]any)
-		list = append(slices.Clone(list), make([]any, max(0, at+1-len(list)))...)
-		list[at] = with(list[at], path[1:], value)
-		return list
-	}
-	changed := map[string]any{}
-	if object, ok := tree.(map[string]any); ok {
-		changed = maps.Clone(object)
-	}
-	changed[path[0]] = with(changed[path[0]], path[1:], value)
-	return changed
 }
 
 // TestViolations has a line for each rule and for each border of it.

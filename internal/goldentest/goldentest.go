@@ -3,8 +3,11 @@
 package goldentest
 
 import (
+	"encoding/json"
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +91,67 @@ func fields(t *testing.T, input string) []string {
 		all[i] = text
 	}
 	return all
+}
+
+// Object returns an object of a JSON file with changes, such as order.filingState="DE". The values are
+// JSON, or the names of objects of the file behind an @. A change without a value deletes a field.
+func Object(t *testing.T, path, name string, changes ...string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects map[string]any
+	if err := json.Unmarshal(content, &objects); err != nil {
+		t.Fatal(err)
+	}
+	object, ok := objects[name]
+	if !ok {
+		t.Fatalf("%s has no object %q", path, name)
+	}
+	for _, change := range changes {
+		field, text, _ := strings.Cut(change, "=")
+		var value any = deleted{}
+		if other, ok := strings.CutPrefix(text, "@"); ok {
+			value = objects[other]
+		} else if text != "" {
+			if err := json.Unmarshal([]byte(text), &value); err != nil {
+				t.Fatalf("%s: %v", change, err)
+			}
+		}
+		object = with(object, strings.Split(field, "."), value)
+	}
+	changed, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+// deleted is the value of a field that is deleted.
+type deleted struct{}
+
+// with returns a tree of JSON with another value at a path.
+func with(tree any, path []string, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	if at, err := strconv.Atoi(path[0]); err == nil {
+		list, _ := tree.([]any)
+		list = append(slices.Clone(list), make([]any, max(0, at+1-len(list)))...)
+		list[at] = with(list[at], path[1:], value)
+		return list
+	}
+	changed := map[string]any{}
+	if object, ok := tree.(map[string]any); ok {
+		changed = maps.Clone(object)
+	}
+	if _, ok := value.(deleted); ok && len(path) == 1 {
+		delete(changed, path[0])
+	} else {
+		changed[path[0]] = with(changed[path[0]], path[1:], value)
+	}
+	return changed
 }
 
 func write(t *testing.T, path string, content []byte) {

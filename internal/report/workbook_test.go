@@ -74,21 +74,22 @@ func writeSheet(t *testing.T, b *strings.Builder, f *excelize.File, path, name s
 	defer book.Close()
 	must(t, book.EachRow(name, func(row *sheet.Row) error {
 		for column, cell := range row.Cells {
-			if cell.Text == "" {
-				continue
-			}
 			at := sheet.CellName(column, row.Number)
 			shown, err := f.GetCellValue(name, at)
 			must(t, err)
-			fmt.Fprintf(b, "  %s %s %q", at, cell.Kind, cell.Text)
-			if shown != cell.Text {
-				fmt.Fprintf(b, " shown as %q", shown)
-			}
 			id, err := f.GetCellStyle(name, at)
 			must(t, err)
 			style, err := f.GetStyle(id)
 			must(t, err)
-			if row.Number > 1 && len(style.Fill.Color) > 0 {
+			marked := row.Number > 1 && len(style.Fill.Color) > 0
+			if cell.Text == "" && !marked {
+				continue
+			}
+			fmt.Fprintf(b, "  %s %s %q", at, cell.Kind, cell.Text)
+			if shown != cell.Text {
+				fmt.Fprintf(b, " shown as %q", shown)
+			}
+			if marked {
 				fmt.Fprintf(b, " %s", style.Fill.Color)
 			}
 		}

@@ -9,129 +9,38 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
-// orderRuleCase is a case of TestOrderRules.
-type orderRuleCase struct {
-	fields     string
-	rule, want string // of the refusal; empty if there is none
+// orderOf returns the body of an order of testdata/orders.json with changes.
+func orderOf(t *testing.T, name string, changes ...string) string {
+	return string(goldentest.Object(t, "testdata/orders.json", name, changes...))
 }
 
-// TestOrderRules has a row for each way to keep and to break an order rule of section 4.
+// TestOrderRules has a line for each way to keep and to break an order rule of section 4.
 func TestOrderRules(t *testing.T) {
-	names := func(n int) string {
-		return `"alternativeNames":[` + strings.TrimSuffix(strings.Repeat(`"Heron LLC",`, n), ",") + `],"company"`
-	}
-	w2 := func(farm, other int, date string) string {
-		return edit(einOrder, einIdle, fmt.Sprintf(
-			`"isW2Expected":true,"agricultureEmployeesCount":%d,"otherEmployeesCount":%d,"firstWagesDate":%s`, farm,
-			other, date))
-	}
-	const held, bare = `"companyId":"comp_held",`, `"companyId":"comp_bare",`
-	const filed, blank = `"companyId":"comp_filed",`, `"companyId":"comp_blank",`
-	foreignParty := `"responsiblePartyIsForeign":true,"responsiblePartyPhoneNumber":"+4930123456"`
-	for _, tt := range []orderRuleCase{
-		{llc(), "", ""},
-		{llc(`"MEMBER"`, `"MANAGER"`), "", ""},
-		{corp(), "", ""},
-		{corp(`"taxElection"`, `"fiscalEndMonth":"June","taxElection"`), "", ""},
-		{llc(member, member+`,`+edit(member, `"isPrimary":true,`, ``, "Member", "Manager")), "", ""},
-		{llc(`"Member"`, `"Managing Member"`), "", ""},
-		{llc(`"type":"PERSON","firstName":"Ann","lastName":"Lee","title"`,
-			`"type":"COMPANY","companyName":"Holder LLC","title"`), "", ""},
-		{llc(deAgent+`,`, ``) + `,` + newAgent, "", ""},
-		{llc(`"company"`, names(10)), "", ""},
-		{llc(`"expedited":false`, `"expedited":true`), "", ""},
-		{bare + einOrder, "", ""},
-		{llc() + `,` + einOrder, "", ""},
-		{bare + w2(0, 1, `"2026-02-01"`), "", ""},
-		{bare + w2(1, 0, `"2026-02-01"`), "", ""},
-		{bare + edit(einOrder, "123456789", "912345678"), "", ""},
-		{bare + edit(einOrder, einParty, foreignParty), "", ""},
-		{bare + edit(einOrder, "3025550100", "+13025550100"), "", ""},
-		{bare + newAgent, "", ""},
-		{bare + edit(newAgent, "false", "true"), "", ""},
-		{held + report2026, "", ""},
-		{bare + newAgent + `,` + report2026, "", ""},
-		{bare + edit(report2026, `"2026"`, `"2026",`+deAgent), "", ""},
-		{bare + newAgent + `,"foreignQualification":true`, "", ""},
-		{bare + `"foreignQualification":{` + deAgent + `}`, "", ""},
-		{filed + `"foreignQualification":true`, "", ""},
-
-		{`"companyId":"comp_held"`, "4.1", "no product"},
-		{report2026 + `,` + newAgent, "4.1", "companyId is required"},
-		{einOrder, "4.1", "companyId is required"},
-		{newAgent, "4.1", "companyId is required"},
-		{held + llc(), "4.1", "omitted"},
-		{llc(`"structureType":"MEMBER",`, ``), "4.2", "structureType is required"},
-		{llc(`"MEMBER"`, `"PARTNER"`), "2 shape", "structureType must be one of"},
-		{llc(`"structureType"`, `"taxElection":"C Corporation","structureType"`), "4.2", "for a CORP"},
-		{corp(`,"taxElection":"S Corporation"`, ``), "4.2", "taxElection is required"},
-		{corp(`"taxElection"`, `"structureType":"MEMBER","taxElection"`), "4.2", "for an LLC"},
-		{llc(`"LLC","structureType"`, `"LP","structureType"`), "2 shape", "one of LLC, CORP"},
-		{corp(`"taxElection"`, `"fiscalEndMonth":"06","taxElection"`), "2 shape", "fiscalEndMonth"},
-		{llc(`"legalName"`, `"ein":"12-3456789","legalName"`), "2 formation company", "excluded"},
-		{llc(`"legalName"`, `"tradeName":"x","legalName"`), "2 formation company", "excluded"},
-		{llc(`"legalName"`, `"formationDate":"2026-01-01","legalName"`), "2 formation company", "excluded"},
-		{llc(`"legalName"`, `"formationState":"DE","legalName"`), "2 formation company", "excluded"},
-		{llc(`"mailingAddress":`+address+`,`, ``), "2 shape", "mailingAddress is required"},
-		{llc(member, ``), "4.3", "at least one officer"},
-		{llc(`"isPrimary":true`, `"isPrimary":false`), "4.3", "exactly one"},
-		{llc(member, member+`,`+member), "4.3", "exactly one"},
-		{llc(`"isPrimary":true,"address":`+address, `"isPrimary":true`), "2 shape", "address is required"},
-		{llc(`"Member"`, `"President"`), "4.3", "title of a LLC must be one of"},
-		{corp(`"President"`, `"Member"`), "4.3", "title of a CORP must be one of"},
-		{llc(`"Member"`, `"Manager"`), "4.3", "Member or Managing Member"},
-		{llc(`"type":"PERSON","firstName":"Ann","lastName":"Lee","title"`, `"type":"COMPANY","title"`), "2 shape",
-			"companyName is required"},
-		{llc(`"firstName":"Ann"`, `"companyName":"X","firstName":"Ann"`), "2 shape", "not used"},
-		{llc(deAgent+`,`, ``), "4.4", "needs a registered agent"},
-		{llc() + `,` + newAgent, "4.4", "not both"},
-		{llc(deAgent, nvAgent), "4.4", "must equal filingState"},
-		{llc(`"addressCity":"Dover",`, ``), "2 shape", "addressCity is required"},
-		{llc(`"company"`, names(11)), "4.5", "more than 10"},
-		{llc(`"legalName"`, `"alternativeNames":["a"],"legalName"`), "2 shape", "not a field"},
-		{llc(`"company"`, `"alternativeNames":[""],"company"`), "2 shape", "alternativeNames[0]"},
-		{corp(`"expedited":false`, `"expedited":true`), "4.6", expeditedRefused},
-		{bare + edit(einOrder, "Banking purposes", "Fun"), "4.7", "applicationReason"},
-		{bare + edit(einOrder, `"fileForm720":false,`, ``), "4.7", "fileForm720 is required"},
-		{bare + edit(einOrder, `,"firstWagesDate":null`, ``), "4.7", "firstWagesDate is required"},
-		{bare + edit(einOrder, `"otherEmployeesCount":0`, `"otherEmployeesCount":0.5`), "4.7", "whole number"},
-		{bare + w2(0, 0, `"2026-02-01"`), "4.7", "sum to at least 1"},
-		{bare + w2(0, 1, `null`), "4.7", "firstWagesDate is required"},
-		{bare + w2(0, 1, `"2026-02-30"`), "4.7", "YYYY-MM-DD"},
-		{bare + edit(einOrder, "123456789", "123-45-6789"), "4.7", "9 digits"},
-		{bare + edit(einOrder, "123456789", "12345678"), "4.7", "9 digits"},
-		{bare + edit(einOrder, `"responsiblePartySsn":"123456789",`, ``), "4.7", "responsiblePartySsn is required"},
-		{bare + edit(einOrder, einParty, foreignParty+`,"responsiblePartySsn":"123456789"`), "4.7", "omitted"},
-		{bare + edit(einOrder, "3025550100", "+4930123456"), "4.7", "US number"},
-		{bare + `"registeredAgent":{}`, "4.8", "isChangeOfAgent is required"},
-		{bare + edit(newAgent, `"is`, `"addressState":"DE","is`), "4.8", "addressState is not a field"},
-		{llc(deAgent+`,`, ``) + `,` + edit(newAgent, "false", "true"), "4.8", "always new"},
-		{bare + report2026, "4.9", "on record"},
-		{filed + report2026, "4.9", "on record"},
-		{bare + edit(report2026, `"2026"`, `"2026",`+nvAgent), "4.9", "must equal filingState"},
-		{held + edit(report2026, "2026", "26"), "4.9", "four digits"},
-		{held + `"annualReport":{}`, "4.9", "filingYear is required"},
-		{blank + report2026, "4.9", "entityType and formationState"},
-		{bare + `"foreignQualification":true`, "4.10", "needs a registered agent"},
-		{bare + `"foreignQualification":{` + nvAgent + `}`, "4.10", "must equal filingState"},
-		{filed + `"foreignQualification":{}`, "4.10", "registeredAgent is required"},
-		{filed + report2026 + `,"foreignQualification":false`, "4.10", "not false"},
-		{filed + `"foreignQualification":"true"`, "2 shape", "must be an object"},
-		{llc() + `,"foreignQualification":true`, "4.10", "cannot be combined"},
-		{newAgent + `,"foreignQualification":true`, "4.10", "requires companyId"},
-		{blank + `"foreignQualification":true`, "4.10", "entityType and formationState"},
-	} {
-		tt.run(t)
-	}
-	t.Run("what only the service knows is marked", func(t *testing.T) {
+	goldentest.Lines(t, "testdata/order_rules.txt", func(t *testing.T, fields []string) string {
 		b := newBench(t, Config{})
-		b.order(bare + report2026)
-		b.order(blank + report2026)
-		if v := b.Violations(); len(v) != 2 || !v[0].Hidden || v[1].Hidden {
-			t.Errorf("got %+v", v)
+		r := b.do("POST", "/v1/orders", orderOf(t, fields[0], fields[1:]...))
+		books, broken := b.Books(), b.Violations()
+		if r.status == 201 {
+			if len(broken) > 0 || len(books.Orders) != 1 {
+				t.Errorf("%q: %d orders, violations %v", fields, len(books.Orders), broken)
+			}
+			return "201"
 		}
+		if len(books.Orders) != 0 || books.Charged != 0 || books.Refused[r.status] != 1 {
+			t.Errorf("%q: a refused order left %+v", fields, books)
+		}
+		result := fmt.Sprintf("%d %s", r.status, r.message(t))
+		for _, v := range broken {
+			result += fmt.Sprintf("; %s: %s", v.Rule, v.Message)
+			if v.Hidden {
+				result += " (hidden)"
+			}
+		}
+		return result
 	})
 }
 
@@ -151,91 +60,30 @@ func TestExpeditedStates(t *testing.T) {
 	}
 }
 
-func (tt orderRuleCase) run(t *testing.T) {
-	t.Helper()
-	b := newBench(t, Config{})
-	r := b.order(tt.fields)
-	books := b.Books()
-	if tt.rule == "" {
-		if v := b.Violations(); r.status != 201 || len(v) > 0 || len(books.Orders) != 1 {
-			t.Errorf("%s: got %d %s, %d orders, violations %v", tt.fields, r.status, r.body, len(books.Orders), v)
-		}
-		return
-	}
-	if r.status != 400 || !strings.Contains(r.message(t), tt.want) {
-		t.Errorf("%s: got %d %s, want %q", tt.fields, r.status, r.body, tt.want)
-	}
-	if !slices.ContainsFunc(b.Violations(),
-		func(v Violation) bool { return v.Rule == tt.rule && strings.Contains(v.Message, tt.want) }) {
-		t.Errorf("%s: rule %s is not among %v", tt.fields, tt.rule, b.Violations())
-	}
-	if len(books.Orders) != 0 || books.Charged != 0 || books.Refused[400] != 1 {
-		t.Errorf("%s: a refused order left %+v", tt.fields, books)
-	}
-}
-
-// TestBilling has a row for each billing rule of section 4; amounts in cents.
+// TestBilling has a line for each billing rule of section 4.
 func TestBilling(t *testing.T) {
 	fees := []Fee{
 		{formation, "", "", 90_00}, {formation, "DE", "LLC", 110_01}, {formation, "DE", "CORP", 109_00},
 		{annualReport, "DE", "LLC", 300_07}, {annualReport, "DE", "", 1}, {foreignQualification, "DE", "", 200_33},
 	}
-	wyoming := func(s string) string {
-		return strings.NewReplacer(`"filingState":"DE"`, `"filingState":"WY"`, `"addressState":"DE"`,
-			`"addressState":"WY"`).Replace(s)
-	}
-	type line struct {
-		product, billedAs   string
-		price, fee, service int64
-	}
-	for _, tt := range []struct {
-		name, body string
-		want       []line
-	}{
-		{"formation alone", orderBody(llc()), []line{{formation, "formation_tier_1", 75_00, 110_01, 0}}},
-		{"formation of a CORP", orderBody(corp()), []line{{formation, "formation_tier_1", 75_00, 109_00, 0}}},
-		{"formation and EIN", orderBody(llc() + "," + einOrder),
-			[]line{{formation, "formation_tier_2", 105_00, 110_01, 0}, {ein, "", 0, 0, 0}}},
-		{"formation and agent", orderBody(llc(deAgent+",", "") + "," + newAgent),
-			[]line{{formation, "formation_tier_1", 75_00, 110_01, 0}, {registeredAgent, registeredAgent, 50_00, 0, 0}}},
-		{"expedited formation", orderBody(llc(`"expedited":false`, `"expedited":true`)),
-			[]line{{formation, "formation_tier_1", 75_00, 185_00, 50_00}}},
-		{"expedited formation to the cent", wyoming(orderBody(llc(`"expedited":false`, `"expedited":true`))),
-			[]line{{formation, "formation_tier_1", 75_00, 103_75, 50_00}}},
-		{"formation in another state", wyoming(orderBody(llc())),
-			[]line{{formation, "formation_tier_1", 75_00, 90_00, 0}}},
-		{"standalone EIN", orderBody(`"companyId":"comp_bare",` + einOrder), []line{{ein, ein, 40_00, 0, 0}}},
-		{"agent", orderBody(`"companyId":"comp_bare",` + newAgent),
-			[]line{{registeredAgent, registeredAgent, 50_00, 0, 0}}},
-		{"agent that is active", orderBody(`"companyId":"comp_held",` + newAgent),
-			[]line{{registeredAgent, "", 0, 0, 0}}},
-		{"annual report", orderBody(heldReport),
-			[]line{{annualReport, annualReport, 25_00, 300_07, 0}}},
-		{"annual report and active agent", orderBody(`"companyId":"comp_held",` + newAgent + "," + report2026),
-			[]line{{registeredAgent, "", 0, 0, 0}, {annualReport, annualReport, 25_00, 300_07, 0}}},
-		{"foreign qualification", orderBody(`"companyId":"comp_filed","foreignQualification":true`),
-			[]line{{foreignQualification, foreignQualification, 60_00, 200_33, 0}}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{Fees: fees})
-			if r := b.do("POST", "/v1/orders", tt.body); r.status != 201 {
-				t.Fatalf("got %d %s", r.status, r.body)
-			}
-			books := b.Books()
-			var got []line
-			var total int64
-			for _, i := range books.Orders[0].Items {
-				got = append(got, line{i.Product, i.BilledAs, i.Price, i.Fee, i.Service})
-				total += i.Amount()
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
-			if o := books.Orders[0]; o.Total != total || books.Charged != total || books.Balance != 10_000_00-total {
-				t.Errorf("order %d, charged %d, balance %d, items %d", o.Total, books.Charged, books.Balance, total)
-			}
-		})
-	}
+	goldentest.Lines(t, "testdata/billing.txt", func(t *testing.T, fields []string) string {
+		b := newBench(t, Config{Fees: fees})
+		if r := b.do("POST", "/v1/orders", orderOf(t, fields[1], fields[2:]...)); r.status != 201 {
+			t.Fatalf("got %d %s", r.status, r.body)
+		}
+		books := b.Books()
+		var items []string
+		var total int64
+		for _, i := range books.Orders[0].Items {
+			items = append(items, fmt.Sprintf("%s billed as %q: %d + %d + %d cents", i.Product, i.BilledAs, i.Price, i.Fee,
+				i.Service))
+			total += i.Amount()
+		}
+		if o := books.Orders[0]; o.Total != total || books.Charged != total || books.Balance != 10_000_00-total {
+			t.Errorf("order %d, charged %d, balance %d, items %d", o.Total, books.Charged, books.Balance, total)
+		}
+		return strings.Join(items, ", ")
+	})
 	t.Run("wholesale override", func(t *testing.T) {
 		prices := DefaultPrices()
 		i := slices.IndexFunc(prices, func(p Price) bool { return p.Type == annualReport })
