@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -253,154 +255,91 @@ func TestRulesAtTheirCells(t *testing.T) {
 	}
 }
 
-// What rows of formations and of other products become.
+// orderCases are rows of formations and of other products.
+var orderCases = []struct {
+	why     string
+	row     cells
+	product filing.Product // of the sheet, detected if empty
+}{
+	{"a formation", aFormation, ""},
+	{"an agent of its own", aFormation.with(aSupplier), ""},
+	{"expedited, with other names", aFormation.with(cells{expedited: "yes", alternativeNames: "B LLC;; C LLC ;"}), ""},
+	{"with an EIN", aFormation.with(anEIN).with(cells{orderEIN: "yes"}), ""},
+	{"with an annual report that has the same agent",
+		aFormation.with(aSupplier).with(cells{orderAnnualReport: "yes", filingYear: "2026"}), filing.Formation},
+	{"a form's empty officers",
+		aFormation.with(cells{officerColumn(2, officerPrimary): "no", officerColumn(2, officerCountry): "US"}), ""},
+	{"a gap among the officers", aFormation.with(anOfficer(3, "Manager", "")), ""},
+	{"the formation state alone", aFormation.with(cells{filingState: "", formationState: "Nevada"}), ""},
+	{"an address abroad", aFormation.with(cells{
+		mailingLine1:      "1 Bay St",
+		mailingCity:       "Toronto",
+		mailingState:      "ON",
+		mailingPostalCode: "M5J 2N8",
+		mailingCountry:    "Canada",
+	}), ""},
+	{"an EIN", anEINOrder, ""},
+	{"of a foreign party",
+		anEINOrder.with(cells{partyIsForeign: "yes", partySSN: "", partyPhone: "+44 20 7946 0958"}), ""},
+	{"an EIN with employees",
+		anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2", firstWagesDate: "9/1/2026"}), ""},
+	{"an EIN whose state is that of the formation",
+		anEINOrder.with(cells{filingState: "", formationState: "WY"}), ""},
+	{"a qualification", aQualification, ""},
+	{"with an agent ordered", aQualification.with(cells{orderAgent: "yes"}), ""},
+	{"with an agent supplied", aQualification.with(aSupplier).with(cells{agentState: "NY"}), ""},
+	{"an EIN alone in a sheet of qualifications",
+		aQualification.with(anEIN).with(cells{orderQualification: "no", orderEIN: "yes"}), filing.ForeignQualification},
+	{"a new company", aNewCompany, ""},
+	{"with its officers and structure", aNewCompany.with(anOfficer(0, "Member", "yes")).with(cells{
+		structureType:  "member managed",
+		fiscalEndMonth: "June",
+	}), ""},
+	{"what describes a company that exists is of no account", aNewCompany.with(anOfficer(0, "x", "y")).with(cells{
+		companyID:           "comp_1",
+		principalPostalCode: "x",
+		structureType:       "x y",
+	}), ""},
+	{"an EIN of a new company", anEIN.with(aDescription).with(cells{entityType: "Inc"}), ""},
+	{"an agent of a new company",
+		aDescription.with(cells{entityType: "CORP", filingState: "NY", orderAgent: "yes"}), ""},
+}
+
+// aDescription describes a company that is new to the service.
+var aDescription = cells{
+	legalName:      "Acme Inc.",
+	formationState: "DE",
+	formationDate:  "2020-01-02",
+	principalLine1: "1 Main St",
+	principalCity:  "Dover",
+	principalState: "DE",
+	userID:         "user_1",
+}
+
+// TestOrders compares what rows of formations and of other products become.
 func TestOrders(t *testing.T) {
-	for _, c := range []struct {
-		why     string
-		row     cells
-		options Options
-		product filing.Product // of the request
-		want    func(*filing.Request) bool
-	}{
-		{"a formation", aFormation, Options{}, filing.Formation, func(r *filing.Request) bool {
-			f := r.Order.Formation
-			c := &f.Company
-			return r.Company.Ref == "" && r.Order.RegisteredAgent != nil && f.RegisteredAgent == nil && !f.Expedited &&
-				f.AlternativeNames == nil && r.Order.EIN == nil &&
-				c.LegalName == "Harbor Light Bakery LLC" && c.FiscalEndMonth == "December" &&
-				c.PrincipalAddress.Country == "US" && *c.MailingAddress == *c.PrincipalAddress &&
-				len(c.Officers) == 2 && c.Officers[0].IsPrimary && c.Officers[0].Type == filing.Person &&
-				c.Officers[1].Title == "Member" && c.Officers[1].Address.State == "DE" &&
-				c.FormationState == "" && c.FormationDate == "" && r.User.Phone == "+13025550142"
-		}},
-		{"an agent of its own", aFormation.with(aSupplier), Options{}, filing.Formation, func(r *filing.Request) bool {
-			return r.Order.RegisteredAgent == nil && r.Order.Formation.RegisteredAgent.CompanyName == "Acme Agents"
-		}},
-		{"expedited, with other names", aFormation.with(cells{expedited: "yes", alternativeNames: "B LLC;; C LLC ;"}),
-			Options{}, filing.Formation, func(r *filing.Request) bool {
-				return r.Order.Formation.Expedited &&
-					slices.Equal(r.Order.Formation.AlternativeNames, []string{"B LLC", "C LLC"})
-			}},
-		{"with an EIN", aFormation.with(anEIN).with(cells{orderEIN: "yes"}), Options{}, filing.Formation,
-			func(r *filing.Request) bool {
-				e := r.Order.EIN
-				return e.ResponsiblePartySSN == "078051120" && e.BusinessCategory == "Consulting" &&
-					e.ApplicationReason == "Banking purposes" && e.ResponsiblePartyPhoneNumber == "+13025550142" &&
-					e.FirstWagesDate == nil
-			}},
-		{"with an annual report that has the same agent",
-			aFormation.with(aSupplier).with(cells{orderAnnualReport: "yes", filingYear: "2026"}),
-			Options{Product: filing.Formation}, filing.Formation, func(r *filing.Request) bool {
-				return *r.Order.AnnualReport.RegisteredAgent == *r.Order.Formation.RegisteredAgent &&
-					r.Order.AnnualReport.FilingYear == "2026"
-			}},
-		{"a form's empty officers", aFormation.with(cells{officerColumn(2, officerPrimary): "no",
-			officerColumn(2, officerCountry): "US"}), Options{}, filing.Formation,
-			func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 2 }},
-		{"a gap among the officers", aFormation.with(anOfficer(3, "Manager", "")), Options{}, filing.Formation,
-			func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 3 }},
-		{"the formation state alone", aFormation.with(cells{filingState: "", formationState: "Nevada"}), Options{},
-			filing.Formation, func(r *filing.Request) bool { return r.Order.FilingState == "NV" }},
-		{"an address abroad", aFormation.with(cells{
-			mailingLine1:      "1 Bay St",
-			mailingCity:       "Toronto",
-			mailingState:      "ON",
-			mailingPostalCode: "M5J 2N8",
-			mailingCountry:    "Canada",
-		}), Options{}, filing.Formation, func(r *filing.Request) bool {
-			a := r.Order.Formation.Company.MailingAddress
-			return a.Country == "CA" && a.State == "ON"
-		}},
-		{"an EIN", anEINOrder, Options{}, filing.EIN,
-			func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Order.EIN != nil }},
-		{"of a foreign party", anEINOrder.with(cells{
-			partyIsForeign: "yes",
-			partySSN:       "",
-			partyPhone:     "+44 20 7946 0958",
-		}), Options{}, filing.EIN, func(r *filing.Request) bool {
-			return r.Order.EIN.ResponsiblePartyIsForeign && r.Order.EIN.ResponsiblePartyPhoneNumber == "+442079460958"
-		}},
-		{"an EIN with employees", anEINOrder.with(cells{
-			w2Expected:     "yes",
-			otherEmployees: "2",
-			firstWagesDate: "9/1/2026",
-		}), Options{}, filing.EIN, func(r *filing.Request) bool {
-			return r.Order.EIN.OtherEmployeesCount == 2 && *r.Order.EIN.FirstWagesDate == "2026-09-01"
-		}},
-		{"an EIN whose state is that of the formation", anEINOrder.with(cells{filingState: "", formationState: "WY"}),
-			Options{}, filing.EIN, func(r *filing.Request) bool { return r.Order.FilingState == "WY" }},
-		{"a qualification", aQualification, Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-			return r.Order.ForeignQualification != nil && r.Order.ForeignQualification.RegisteredAgent == nil &&
-				r.Order.RegisteredAgent == nil && r.Company.Sheet.FormationState == "DE"
-		}},
-		{"with an agent ordered", aQualification.with(cells{orderAgent: "yes"}), Options{},
-			filing.ForeignQualification, func(r *filing.Request) bool { return r.Order.RegisteredAgent != nil }},
-		{"with an agent supplied", aQualification.with(aSupplier).with(cells{agentState: "NY"}), Options{},
-			filing.ForeignQualification, func(r *filing.Request) bool {
-				return r.Order.ForeignQualification.RegisteredAgent.State == "NY"
-			}},
-		{"an EIN alone in a sheet of qualifications",
-			aQualification.with(anEIN).with(cells{orderQualification: "no", orderEIN: "yes"}),
-			Options{Product: filing.ForeignQualification}, filing.EIN, func(r *filing.Request) bool {
-				return r.Order.ForeignQualification == nil && r.Order.EIN != nil
-			}},
-		{"a new company", aNewCompany, Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-			c := r.Company.Sheet
-			return r.CreatesCompany() && c.LegalName == "Harbor Light Bakery LLC" && c.EntityType == filing.LLC &&
-				c.FormationState == "DE" && c.FormationDate == "2019-04-30" && c.PrincipalAddress.Country == "US"
-		}},
-		{"with its officers and structure",
-			aNewCompany.with(anOfficer(0, "Member", "yes")).with(cells{
-				structureType:  "member managed",
-				fiscalEndMonth: "June",
-			}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-				c := r.Company.Sheet
-				return len(c.Officers) == 1 && c.StructureType == "MEMBER" && c.FiscalEndMonth == "June"
-			}},
-		{"what describes a company that exists is of no account",
-			aNewCompany.with(anOfficer(0, "x", "y")).with(cells{
-				companyID:           "comp_1",
-				principalPostalCode: "x",
-				structureType:       "x y",
-			}), Options{}, filing.ForeignQualification,
-			func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Company.Sheet.Officers == nil }},
-		{"an EIN of a new company", anEIN.with(cells{
-			legalName:      "Acme Inc.",
-			entityType:     "Inc",
-			formationState: "DE",
-			formationDate:  "2020-01-02",
-			principalLine1: "1 Main St",
-			principalCity:  "Dover",
-			principalState: "DE",
-			userID:         "user_1",
-		}), Options{}, filing.EIN, func(r *filing.Request) bool {
-			return r.CreatesCompany() && r.Company.Sheet.EntityType == filing.Corp && r.Order.FilingState == "DE"
-		}},
-		{"an agent of a new company", cells{
-			legalName:      "Acme Inc.",
-			entityType:     "CORP",
-			formationState: "DE",
-			formationDate:  "2020-01-02",
-			principalLine1: "1 Main St",
-			principalCity:  "Dover",
-			principalState: "DE",
-			userID:         "user_1",
-			filingState:    "NY",
-			orderAgent:     "yes",
-		}, Options{}, filing.RegisteredAgent, func(r *filing.Request) bool {
-			return r.CreatesCompany() && r.Company.Sheet.FormationState == "DE" && r.Order.FilingState == "NY"
-		}},
-	} {
-		t.Run(c.why, func(t *testing.T) {
-			text, _ := csvOf(c.row)
-			im := opened(t, saved(t, "in.csv", text), c.options)
-			r := rowsOf(t, im)[0]
-			if r.result != filing.Ready || len(r.problems) > 0 || r.request.Product != c.product ||
-				!c.want(&r.request) {
-				t.Errorf("%s as %s: %s %+v\n%+v\n%q", r.result, im.Product(), r.message, r.problems, r.request,
-					im.Notes())
+	compared := 0
+	goldentest.Lines(t, "testdata/orders.txt", func(t *testing.T, fields []string) string {
+		for _, c := range orderCases {
+			if c.why != fields[0] {
+				continue
 			}
-		})
+			compared++
+			text, _ := csvOf(c.row)
+			r := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: c.product}))[0]
+			if r.result != filing.Ready || len(r.problems) > 0 {
+				t.Errorf("%s is %s: %+v", c.why, r.result, r.problems)
+			}
+			order, err := json.Marshal(r.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(order)
+		}
+		return "no such case"
+	})
+	if compared != len(orderCases) {
+		t.Errorf("%d of %d cases are in testdata", compared, len(orderCases))
 	}
 }
 
