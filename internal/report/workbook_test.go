@@ -186,7 +186,7 @@ func TestCostsAddUp(t *testing.T) {
 // The results can be filtered, and a ZIP code that is typed into its column keeps its zero.
 func TestResults_FilterAndFormats(t *testing.T) {
 	path, _ := write(t, season(), "out.xlsx")
-	if content := string(unzip(t, path)["xl/worksheets/sheet1.xml"]); !strings.Contains(
+	if content := allParts(t, path)["xl/worksheets/sheet1.xml"]; !strings.Contains(
 		strings.ReplaceAll(content, "$", ""), `<autoFilter ref="A1:N11"`) {
 		t.Error("the results cannot be filtered")
 	}

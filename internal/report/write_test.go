@@ -1,11 +1,8 @@
 package report_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"os"
@@ -330,9 +327,9 @@ func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
 
 func wantNoFormulasInWorkbook(t *testing.T, path string) {
 	t.Helper()
-	for part, content := range unzip(t, path) {
+	for part, content := range allParts(t, path) {
 		if strings.HasPrefix(part, "xl/worksheets/") &&
-			(bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
+			(strings.Contains(content, "<f>") || strings.Contains(content, "<f ")) {
 			t.Errorf("%s holds a formula", part)
 		}
 	}
@@ -349,23 +346,6 @@ func wantNoFormulasInCSV(t *testing.T, path string) {
 			}
 		}
 	}
-}
-
-func unzip(t testing.TB, path string) map[string][]byte {
-	t.Helper()
-	r, err := zip.OpenReader(path)
-	must(t, err)
-	defer r.Close()
-	parts := map[string][]byte{}
-	for _, f := range r.File {
-		part, err := f.Open()
-		must(t, err)
-		content, err := io.ReadAll(part)
-		part.Close()
-		must(t, err)
-		parts[f.Name] = content
-	}
-	return parts
 }
 
 func TestNoSocialSecurityNumberLeaves(t *testing.T) {
@@ -389,21 +369,21 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 		path, _ := write(t, b, name)
 		content, err := os.ReadFile(path)
 		must(t, err)
-		parts := map[string][]byte{name: content}
+		parts := map[string]string{name: string(content)}
 		if name == "out.xlsx" {
-			parts = unzip(t, path)
+			parts = allParts(t, path)
 			wantNumberAskedForAgain(t, path)
 		}
-		all := bytes.Join(slices.Collect(maps.Values(parts)), nil)
+		all := strings.Join(slices.Collect(maps.Values(parts)), "")
 		for _, secret := range []string{"123-45-6789", "123 45 6789"} {
-			if bytes.Contains(all, []byte(secret)) {
+			if strings.Contains(all, secret) {
 				t.Errorf("%s holds %s", name, secret)
 			}
 		}
-		if n := bytes.Count(all, []byte("123456789")); n != 1 {
+		if n := strings.Count(all, "123456789"); n != 1 {
 			t.Errorf("%s holds the digits %d times, want once, in the column that is no secret", name, n)
 		}
-		if !bytes.Contains(all, []byte("302-555-0100")) {
+		if !strings.Contains(all, "302-555-0100") {
 			t.Errorf("%s lost a phone number", name)
 		}
 	}
