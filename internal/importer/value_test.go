@@ -42,7 +42,8 @@ func TestValues(t *testing.T) {
 		im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 		c := im.newChecker()
 		c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
-		read := fmt.Sprintf("%q", c.readCell(&binding{column: &columns[id], id: id, header: header, mapName: header}, cell))
+		b := &binding{column: &columns[id], id: id, header: header, mapName: header}
+		read := fmt.Sprintf("%q", c.readCell(b, cell))
 		for _, p := range c.row.Problems {
 			read += fmt.Sprintf("; %s at %s: %s: %s", p.Severity, p.Cell, p.Rule, p.Message)
 		}

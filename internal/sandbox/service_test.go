@@ -164,8 +164,6 @@ const (
 	agentAddress = `"addressStreet":"1 Main St","addressCity":"Dover","addressZip":"19901"`
 	deAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress +
 		`,"addressState":"DE"}`
-	nvAgent = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress +
-		`,"addressState":"NV"}`
 	address = `{"line1":"1 Main St","city":"Dover","state":"DE","postalCode":"19901","country":"US"}`
 	member  = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"Member","isPrimary":true,"address":` +
 		address + `}`
