@@ -75,8 +75,8 @@ func TestBilling(t *testing.T) {
 		var items []string
 		var total int64
 		for _, i := range books.Orders[0].Items {
-			items = append(items, fmt.Sprintf("%s billed as %q: %d + %d + %d cents", i.Product, i.BilledAs, i.Price, i.Fee,
-				i.Service))
+			items = append(items, fmt.Sprintf("%s billed as %q: %d + %d + %d cents",
+				i.Product, i.BilledAs, i.Price, i.Fee, i.Service))
 			total += i.Amount()
 		}
 		if o := books.Orders[0]; o.Total != total || books.Charged != total || books.Balance != 10_000_00-total {
