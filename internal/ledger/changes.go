@@ -52,8 +52,8 @@ const (
 			products, creates, repeatable, purchases, ordered)
 		SELECT v.row, v.number, v.owner, v.started, v.ended, v.outcome, v.status, v.message, v.detail, v.products,
 			v.creates, v.repeatable, v.purchases, v.ordered
-		{{v}} WHERE TRUE ON CONFLICT (row, number) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
-			status = excluded.status, message = excluded.message, detail = excluded.detail,
+		{{v}} WHERE TRUE ON CONFLICT (row, number) DO UPDATE SET ended_at = excluded.ended_at,
+			outcome = excluded.outcome, status = excluded.status, message = excluded.message, detail = excluded.detail,
 			purchases = excluded.purchases,
 			ordered = excluded.ordered`
 	writeDecided = `UPDATE attempts

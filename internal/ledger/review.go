@@ -68,7 +68,8 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 					request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END,
 					blocked_on = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
 				`' ELSE rows.blocked_on END,
-					awaited_key = CASE WHEN v.result <> 'ready' OR rows.result = 'invalid' THEN '' ELSE rows.awaited_key END,
+					awaited_key = CASE WHEN v.result <> 'ready' OR rows.result = 'invalid' THEN ''
+						ELSE rows.awaited_key END,
 					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 					updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
 				WHERE rows.id = v.id AND rows.uncertain = 0 AND rows.withdrawn = 0 AND (rows.result = 'ready'

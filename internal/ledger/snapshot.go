@@ -282,8 +282,8 @@ func (in *snapshot) addAttempt(scan func(...any) error) error {
 // scanFolded reads an attempt in the form that filing.Fold takes, and the process that sent it.
 func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Attempt, err error) {
 	var products, made string
-	if err := scan(&row, &a.Number, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
-		&a.DecidedOver); err != nil {
+	if err := scan(&row, &a.Number, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered,
+		&a.Decision, &a.DecidedOver); err != nil {
 		return row, owner, a, err
 	}
 	a.Products = splitProducts(products)

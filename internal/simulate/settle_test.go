@@ -189,7 +189,8 @@ func (w *world) compareRow(b ledger.Batch, r ledger.Row, bought map[string]int, 
 	case filing.Placed, filing.Exists:
 		for product, key := range keysOf(r.Request) {
 			agent := product == filing.RegisteredAgent || product == filing.AgentChange // may be active already
-			covered := product == filing.AnnualReport && strings.Contains(r.Message, "covered by the annual subscription")
+			covered := product == filing.AnnualReport &&
+				strings.Contains(r.Message, "covered by the annual subscription")
 			if bought[key] == 0 && !agent && !covered {
 				w.fail("row %s is %s, and no one bought %s", w.rowName(r), r.Result, key)
 			}
