@@ -150,7 +150,7 @@ check: ## run what CI runs, about 15 minutes; installs Debian packages as root
 	.ci/run
 
 # Each proof is also a make target.
-PROOFS ?= test-long race-long fleet hostile browser oidc tools rules cross release-check fuzz containers
+PROOFS ?= test-long race-long fleet simulate hostile browser oidc tools rules cross release-check fuzz containers
 .PHONY: prove
 prove: ## run the slow proofs, some hours; one line each (PROOFS="fleet fuzz" runs some)
 	@.ci/prove $(PROOFS)
