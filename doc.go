@@ -77,8 +77,10 @@
 //
 //  1. filing/row_result.go: the states of a row and their transitions
 //  2. importer/import.go, importer/record.go: a spreadsheet is read and becomes rows
-//  3. intake/intake.go: the batch is recorded, compared, quoted and opened
-//  4. jobs/pump.go, jobs/placer.go: a row is chosen, and its order is sent
+//  3. intake/intake.go: the batch is recorded, compared and quoted; a command, the page or a
+//     schedule opens it
+//  4. jobs/pump.go, jobs/placer.go: a row is chosen, and its order is sent; jobs/sweeper.go ends the
+//     orders of dead processes
 //  5. ledger/transition.go: Begin commits the intent before, RecordOutcome the answer afterwards
 //  6. filingapi/orders.go: one request and its answer
 //  7. filing/row_answer.go, filing/row_attempt.go: Fold says where the row stands after an answer

@@ -89,7 +89,7 @@ func askApproval(ctx context.Context, tx *ledger.Tx, batch, plan string, second 
 	if err != nil {
 		return err
 	}
-	// The batch was submitted and approved before. openBatch records the other submissions.
+	// The batch was submitted and approved before. AfterOpen records the other submissions.
 	if was.Open && asked > 0 && was.State != ledger.ApprovalNeeded {
 		if err := recordSubmission(ctx, tx, batch); err != nil {
 			return err

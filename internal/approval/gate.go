@@ -38,9 +38,9 @@ func (Gate) AfterOpen(ctx context.Context, tx *ledger.Tx, batch string) error {
 	return recordSubmission(ctx, tx, batch)
 }
 
-// HoldsAgain reports whether rows that were made ready again wait for a second person. The person
+// HoldResent reports whether rows that were made ready again wait for a second person. The person
 // of the context contributes to them then.
-func (Gate) HoldsAgain(ctx context.Context, tx *ledger.Tx, batch string, why ledger.Resending) (bool, error) {
+func (Gate) HoldResent(ctx context.Context, tx *ledger.Tx, batch string, why ledger.Resending) (bool, error) {
 	if needed, err := needsSecond(ctx, tx, batch); err != nil || !needed {
 		return false, err
 	}

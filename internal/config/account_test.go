@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/approval"
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -310,5 +313,25 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The policy for approvals applies to every ledger that a program opens.
+func TestOpenLedger_AsksForApprovals(t *testing.T) {
+	o := newOffice(t)
+	o.wants("sk_test_1", "", "harbor-accounting-test", true)
+	e := o.environment("sk_test_1")
+	e.Ledger = "harbor-accounting-test"
+	_, err := e.UseExisting()
+	must(t, err)
+	l, err := e.OpenLedger(t.Context())
+	must(t, err)
+	defer l.Close()
+	must(t, approval.New(l).ChangePolicy(t.Context(), approval.Policy{Second: true}))
+	ledgertest.Submit(t, l, ledger.Batch{ID: "a"}, ledger.Row{Number: 2, Result: filing.Ready, Request: &filing.Request{}})
+	b, err := l.Batch(t.Context(), "a")
+	must(t, err)
+	if b.Approval.State != ledger.ApprovalNeeded || !b.Approval.Second {
+		t.Errorf("the batch is open without an approval: %+v", b.Approval)
 	}
 }

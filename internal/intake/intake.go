@@ -1,6 +1,7 @@
-// Package intake turns a spreadsheet into a submitted batch. It records the rows, looks up and
-// compares the companies, quotes the orders and submits the batch. Commands, the page and schedules
-// share it. Each of them has its own output and questions.
+// Package intake turns a spreadsheet into a batch that can be submitted. It keeps uploads, records
+// the rows, looks up and compares the companies, quotes the orders and requests the approval.
+// Commands, the page and schedules share it. Each of them has its own output and questions, and
+// submits the batch itself.
 package intake
 
 import (

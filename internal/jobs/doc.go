@@ -23,6 +23,12 @@
 // approval, the recorded balance, another row, no worker. A RunResult (run_result.go) is why a run
 // ended.
 //
+// Three checks keep an order from being sent, in this order. Before the intent, send_state.go and the
+// comparison of the company (lookup.CheckRecord) avoid intents that would be refused. The commit of
+// the intent decides: the decision's begin (ledger/decide.go) refuses a row that is not ready, a halted
+// fleet, a key that another row has, a cost above the approved one, and insufficient funds. After the
+// commit, Fleet.MaySend (ledger/process.go) stops a process whose lease has run out.
+//
 // If Redis loses, repeats or reorders row IDs, that costs time and never money, because every
 // decision is made from the ledger in the commit of the intent.
 package jobs

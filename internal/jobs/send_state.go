@@ -14,9 +14,8 @@ import (
 // halt ten times a second.
 const haltTTL = time.Second
 
-// sendState decides whether this process may send requests. It knows the last reading of the
-// fleet halt and the client's breaker of orders. The ledger decides again with every intent, so
-// sendState only avoids intents that would be refused. It is the lookup.Gate of the resolver.
+// sendState avoids intents that the ledger would refuse. It knows the last reading of the fleet halt
+// and the client's breaker of orders. The ledger decides with every intent. It is the lookup.Gate of the resolver.
 type sendState struct {
 	// breaker is the breaker of orders.
 	breaker interface{ BreakerState() filingapi.BreakerState }
@@ -26,8 +25,9 @@ type sendState struct {
 	// halt is the fleet halt. It blocks every row until blockedUntil.
 	halt         Hold
 	blockedUntil time.Time
-	// firstFailure and lastFailure are the times of failed requests since the last success.
-	firstFailure, lastFailure time.Time
+	// firstFailure is the time of the first failed request since the last success. It is zero after a
+	// success. lastRequest is the time of the last request.
+	firstFailure, lastRequest time.Time
 }
 
 // setHalt records a reading of the fleet halt. It is zero if the fleet is not halted.
@@ -111,12 +111,12 @@ func (s *sendState) ObserveLookup(err error) {
 func (s *sendState) observe(answered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastFailure = s.now()
+	s.lastRequest = s.now()
 	switch {
 	case answered:
 		s.firstFailure = time.Time{}
 	case s.firstFailure.IsZero():
-		s.firstFailure = s.lastFailure
+		s.firstFailure = s.lastRequest
 	}
 }
 
@@ -133,5 +133,5 @@ func (s *sendState) silence() time.Duration {
 	case h.Reason == HeldByBreaker:
 		return s.now().Sub(s.firstFailure)
 	}
-	return s.lastFailure.Sub(s.firstFailure)
+	return s.lastRequest.Sub(s.firstFailure)
 }

@@ -384,7 +384,7 @@ func (db *database) sendAgain(ctx context.Context, batch, which string, incomple
 		rows, left = 0, 0
 		err := tx.withCorrections(ctx, batch, func(batch string) error {
 			n, err := store.Affected(tx.ExecContext(ctx,
-				`UPDATE rows SET result = 'ready', blocked_on = '`+waitsAgain+
+				`UPDATE rows SET result = 'ready', blocked_on = '`+blockedOnRelease+
 					`', awaited_key = '', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
 				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, store.ToMillis(db.Now())))
 			if err != nil {

@@ -18,9 +18,9 @@ type Gate interface {
 	BeforeOpen(ctx context.Context, tx *Tx, batch string) error
 	// AfterOpen records that the batch is open and that its quotes are the approved costs.
 	AfterOpen(ctx context.Context, tx *Tx, batch string) error
-	// HoldsAgain reports whether another person must approve the rows of an open batch that the
-	// person of the context has made ready again.
-	HoldsAgain(ctx context.Context, tx *Tx, batch string, why Resending) (bool, error)
+	// HoldResent reports whether another person must approve the rows of an open batch that the
+	// person of the context has made ready again. If so, it records that this person contributed.
+	HoldResent(ctx context.Context, tx *Tx, batch string, why Resending) (bool, error)
 	// Forget deletes the records of a batch that is deleted.
 	Forget(ctx context.Context, tx *Tx, batch string) error
 }
@@ -41,7 +41,7 @@ type noGate struct{}
 
 func (noGate) BeforeOpen(context.Context, *Tx, string) error                    { return nil }
 func (noGate) AfterOpen(context.Context, *Tx, string) error                     { return nil }
-func (noGate) HoldsAgain(context.Context, *Tx, string, Resending) (bool, error) { return false, nil }
+func (noGate) HoldResent(context.Context, *Tx, string, Resending) (bool, error) { return false, nil }
 func (noGate) Forget(context.Context, *Tx, string) error                        { return nil }
 
 // ApprovalState is the state of a batch's approval.
@@ -69,31 +69,28 @@ type Approval struct {
 	At     time.Time
 }
 
-// waitsAgain marks rows of an open batch that a person has just made ready again, until release
-// decides whether they are sent.
-const waitsAgain = "again"
-
 // unknownAgain makes a row count as unquoted if its quote was removed.
 const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 
-// release decides on the rows that are marked with waitsAgain. They wait for the approval of a
+// release decides on the rows that are marked with blockedOnRelease. They wait for the approval of a
 // second person, unless the person of the context may give it or none is needed. They are already
 // ready, so their cost counts.
 func (tx *Tx) release(ctx context.Context, batch string, approved bool) error {
-	waits, message, err := tx.resend(ctx, batch, Retried, approved)
+	waits, message, err := tx.blockResent(ctx, batch, Retried, approved)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(
 		ctx, `UPDATE rows
 			SET blocked_on = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
-			WHERE batch = $1 AND blocked_on = '`+waitsAgain+`'`, batch, waits, message)
+			WHERE batch = $1 AND blocked_on = '`+blockedOnRelease+`'`, batch, waits, message)
 	return store.Wrap("release the rows of batch "+batch, err)
 }
 
-// resend returns the block and the message of rows of an open batch that a person has made ready
-// again. They wait for a second person or, if no cost of theirs is approved, for any approval.
-func (tx *Tx) resend(ctx context.Context, batch string, why Resending,
+// blockResent returns the block and the message of rows of an open batch that a person has made ready
+// again. They wait for a second person or, if no cost of theirs is approved, for any approval. It
+// records that the batch needs a second person.
+func (tx *Tx) blockResent(ctx context.Context, batch string, why Resending,
 	approved bool) (waits, message string, err error) {
 	b, err := store.Find[struct {
 		Open     bool
@@ -110,7 +107,7 @@ func (tx *Tx) resend(ctx context.Context, batch string, why Resending,
 		waits, message = blockedOnApproval, fmt.Sprintf(
 			"waiting for approval: no cost of the order was approved; importer approve %s", batch)
 	}
-	if holds, err := tx.db.gate.HoldsAgain(ctx, tx, batch, why); err != nil || !holds {
+	if holds, err := tx.db.gate.HoldResent(ctx, tx, batch, why); err != nil || !holds {
 		return waits, message, err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {

@@ -17,13 +17,13 @@ import (
 // ErrOrderTaken is returned for an order ID that belongs to another row.
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
-// A resolution applies to one attempt. attempt is the number of the attempt that the person
-// reviewed (Row.LastAttempt). Zero means the present one. If the row was resolved and sent again
-// since, the methods return ErrStale, because the later attempt is uncertain for different reasons.
-
 // ErrTooManyOrders is returned if there are more order IDs than items of the row that may have been
 // ordered.
 var ErrTooManyOrders = errors.New("there are more order IDs than items that may have been ordered")
+
+// A resolution applies to one attempt. attempt is the number of the attempt that the person
+// reviewed (Row.LastAttempt). Zero means the present one. If the row was resolved and sent again
+// since, the methods return ErrStale, because the later attempt is uncertain for different reasons.
 
 // For returns the Resolutions of a row as it was read. They return ErrTransition if the ledger went
 // back in time since and gave the row's ID to another row.
@@ -220,7 +220,7 @@ func (l Resolutions) resolve(ctx context.Context, r resolution) error {
 			return err
 		}
 		if s.result == filing.Ready {
-			waits, message, err := tx.resend(ctx, s.batch, Resolved, true)
+			waits, message, err := tx.blockResent(ctx, s.batch, Resolved, true)
 			if err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ type rowState struct {
 	id      int64
 	result  filing.Result
 	message string
-	// cost is the known cost of the rest of the order.
+	// cost is the expected cost of the rest of the order.
 	cost     money.Cost
 	reserved money.Cents
 	spent    money.Cost

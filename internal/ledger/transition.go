@@ -16,11 +16,14 @@ import (
 const maxGroup = 512
 
 // The values of rowState.blockedOn. A ready row waits for funds, for the approval of a higher cost,
-// or for another row's purchase of the key that it awaits. See also resending.
+// or for another row's purchase of the key that it awaits.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
 	blockedOnKey      = "key"
+	// blockedOnRelease marks rows that a person has just made ready again, until release decides in
+	// the same change whether they are sent.
+	blockedOnRelease = "release"
 )
 
 // Intent is the write-ahead record of an order. It is committed before the first byte of the order

@@ -63,7 +63,7 @@ CREATE TABLE rows (
     creating           INTEGER NOT NULL DEFAULT 0,
     result             TEXT NOT NULL,
     message            TEXT NOT NULL DEFAULT '',
-    -- cost is expected for what is left to order, held is reserved for it, spent was
+    -- cost is expected for what is left to order, reserved is held for it, spent was
     -- charged, and approved is the limit for the whole row: -1 if no cost was approved.
     -- Certainty is 0 known, 1 estimated, 2 unknown in part, so MAX gives that of a SUM.
     cost               BIGINT NOT NULL DEFAULT 0,
@@ -84,7 +84,8 @@ CREATE TABLE rows (
     owner              TEXT NOT NULL DEFAULT '',
     due                BIGINT NOT NULL DEFAULT 0,
     -- What a ready row waits for: funds, approval, key, or '' if it may be sent. A row that
-    -- waits for key waits until another row has bought or released awaited_key.
+    -- waits for key waits until another row has bought or released awaited_key. An uncertain
+    -- row keeps its approval. Within one change, release marks rows that became ready again.
     blocked_on         TEXT NOT NULL DEFAULT '',
     awaited_key        TEXT NOT NULL DEFAULT '',
     updated_at         BIGINT NOT NULL,
