@@ -84,6 +84,6 @@
 //  5. ledger/transition.go: Begin commits the intent before, RecordOutcome the answer afterwards
 //  6. filingapi/orders.go: one request and its answer
 //  7. filing/row_answer.go, filing/row_attempt.go: Fold says where the row stands after an answer
-//  8. ledger/decide.go: both commits, decided from what was read
+//  8. ledger/decide.go, ledger/outcome.go, ledger/key.go: both commits, decided from what was read
 //  9. report/results.go: the row in the results workbook
 package bulkfiling

@@ -47,7 +47,7 @@ type approvalRow struct {
 // approvalOf reads the approval of a batch. It returns ErrNotFound.
 func approvalOf(ctx context.Context, q store.Querier, batch string) (approvalRow, error) {
 	return store.Find[approvalRow](ctx, q, ledger.ErrNotFound, "read the approval of batch "+batch,
-		`SELECT approval AS state, plan AS hash, asked_by, second, file, quote, open, prepared, canceled, applied
+		`SELECT approval AS state, plan, asked_by, second, file, quote, open, prepared, canceled, applied
 			FROM batches WHERE id = $1`, batch)
 }
 
@@ -197,7 +197,7 @@ func (l *Approvals) GiveApproval(ctx context.Context, batch, plan, by string, ha
 			return ErrNoApprovalNeeded
 		case !a.Open:
 			return ErrNotOpen
-		case plan != a.Hash:
+		case plan != a.Plan:
 			return ErrChanged
 		}
 		switch now, err := hash(tx.ReadyRows(ctx, batch)); {

@@ -30,7 +30,7 @@ func (Gate) BeforeOpen(ctx context.Context, tx *ledger.Tx, batch string) error {
 	if err != nil || a.Second && a.State != ledger.NoApproval {
 		return err
 	}
-	return askApproval(ctx, tx, batch, a.Hash, true)
+	return askApproval(ctx, tx, batch, a.Plan, true)
 }
 
 // AfterOpen records the submission of a batch.

@@ -69,7 +69,7 @@ func recordSubmission(ctx context.Context, tx *ledger.Tx, batch string) error {
 	if err := recordStep(ctx, tx, batch, Event{
 		By:    a.AskedBy,
 		What:  StepSubmitted,
-		Plan:  a.Hash,
+		Plan:  a.Plan,
 		Quote: a.Quote,
 	}); err != nil || a.State != ledger.ApprovalNeeded {
 		return err

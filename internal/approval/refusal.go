@@ -121,7 +121,7 @@ func (l *Approvals) SendBack(ctx context.Context, batch, by, comment string) err
 			By:      by,
 			What:    StepSentBack,
 			Comment: comment,
-			Plan:    a.Hash,
+			Plan:    a.Plan,
 		}); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (l *Approvals) Reject(ctx context.Context, batch, by, reason string) (rows 
 			By:      by,
 			What:    StepRejected,
 			Comment: reason,
-			Plan:    a.Hash,
+			Plan:    a.Plan,
 		}); err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func NewPlacer(c Config) *Placer {
 			Ledger:      c.Ledger,
 			Concurrency: c.Concurrency,
 			Throttle:    c.Throttle,
-			Gate:        state,
+			Breaker:     state,
 			Now:         c.Now,
 		}),
 		onUnrecorded: c.Unrecorded,

@@ -38,7 +38,7 @@ type priceList struct {
 
 func newPriceList(t *testing.T) *priceList {
 	p := &priceList{T: t, now: flat(25_00)}
-	p.lookup = lookup.New(nil, lookup.Config{Concurrency: 1, Gate: p, Now: time.Now})
+	p.lookup = lookup.New(nil, lookup.Config{Concurrency: 1, Breaker: p, Now: time.Now})
 	p.cache = newPriceCache(p.now, p.ask, time.Now, slog.New(slog.NewTextHandler(&p.log, nil)))
 	return p
 }

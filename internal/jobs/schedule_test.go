@@ -416,7 +416,7 @@ func TestRunWithAnApproval_KilledAfterTheOpening(t *testing.T) {
 		f.wantPosts("/orders", 0)
 		b, err := f.Batch(f.Context(), fired.Batch)
 		f.must(err)
-		if b.Approval.State != ledger.ApprovalNeeded || b.Approval.Hash != f.planOf(fired).Approval || !b.Open {
+		if b.Approval.State != ledger.ApprovalNeeded || b.Approval.Plan != f.planOf(fired).Approval || !b.Open {
 			t.Fatalf("%+v", b)
 		}
 		if plan, err := schedule.LoadPlanOfBatch(f.Context(), f.Ledger, b.ID); err != nil || plan == nil {

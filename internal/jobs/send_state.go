@@ -15,7 +15,8 @@ import (
 const haltTTL = time.Second
 
 // sendState avoids intents that the ledger would refuse. It knows the last reading of the fleet halt
-// and the client's breaker of orders. The ledger decides with every intent. It is the lookup.Gate of the resolver.
+// and the client's breaker of orders. The ledger decides with every intent. It is also the
+// lookup.Breaker of the resolver.
 type sendState struct {
 	// breaker is the breaker of orders.
 	breaker interface{ BreakerState() filingapi.BreakerState }

@@ -44,7 +44,7 @@ func (s *sweeper) run(ctx context.Context) {
 // sweep records that the in-flight rows of dead processes get no answer. They become uncertain,
 // or ready again if a repetition is harmless.
 func (s *sweeper) sweep(ctx context.Context) error {
-	orphans, err := s.ledger.Fleet().Orphans(ctx)
+	orphans, err := s.ledger.Fleet().CollectOrphans(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 		s.add(l, "a", reports("a", 2)...)
 		plan := func(want string, state ledger.ApprovalState) {
 			s.Helper()
-			if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.Hash != want || b.Approval.State != state {
+			if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.Plan != want || b.Approval.State != state {
 				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
 			}
 		}

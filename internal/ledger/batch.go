@@ -428,7 +428,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows,
 		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.Root, &b.CreatedBy,
 		&created,
-		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
+		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
 		&approved); err != nil {
 		return b, err
 	}

@@ -82,7 +82,8 @@ const (
 			CASE WHEN v.order_id = '' OR v.subscription = '' THEN 0 ELSE COALESCE((SELECT MAX(i.subscription_at)
 				FROM items i WHERE i.order_id = v.order_id AND i.subscription_status = v.subscription), 0) END
 		{{v}} WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id
-			AND (v.order_id <> '' OR i.product = v.product))`
+			AND (v.order_id <> '' OR i.product = v.product))
+		ON CONFLICT DO NOTHING`
 	nameItems = `UPDATE items
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
@@ -140,23 +141,23 @@ func (tx *Tx) write(ctx context.Context, d *decision) error {
 			return fmt.Errorf("save %s: %w", table, err)
 		}
 	}
-	if d.unknown {
+	if d.hasStrayEvents {
 		if err := db.ExecRecords(ctx, tx.Tx, reopenEvents, d.ordered); err != nil {
 			return fmt.Errorf("reopen the events of new orders: %w", err)
 		}
 	}
-	if d.sealed {
+	if d.hasSecrets {
 		if err := db.ExecRecords(ctx, tx.Tx, eraseSecrets, d.secrets); err != nil {
 			return fmt.Errorf("erase sealed numbers: %w", err)
 		}
 	}
 	// Rows may wait for a key that is decided now, or for funds that are available now.
-	if d.short {
+	if d.fundsAwaited {
 		if err := tx.unblockFunded(ctx); err != nil {
 			return err
 		}
 	}
-	if !d.behind {
+	if !d.keysAwaited {
 		return nil
 	}
 	return store.Wrap("unblock rows", db.ExecRecords(ctx, tx.Tx, writeUnblocked, d.awaitedKeys))

@@ -5,5 +5,5 @@
 // The package uses these terms. An Intent is the write-ahead record of an order. A Claim is its
 // idempotency key, stored in the table of purchases. Row.LastAttempt is the fencing token of a
 // row's attempts. Reserve, post and void are the steps of a two-phase transfer. The sweeper marks
-// the in-flight rows of dead processes, which Orphans finds, as uncertain.
+// the in-flight rows of dead processes, which CollectOrphans finds, as uncertain.
 package ledger

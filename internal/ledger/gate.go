@@ -59,8 +59,8 @@ const (
 // Approval is the approval of a batch, tied to its content and cost.
 type Approval struct {
 	State ApprovalState
-	// Hash identifies the content and the cost that are to be approved.
-	Hash string
+	// Plan identifies the content and the cost that are to be approved.
+	Plan string
 	// AskedBy is the name of the person who submitted the batch. Empty if unknown.
 	AskedBy string
 	// Second reports whether a second person must give the approval.

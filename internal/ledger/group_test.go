@@ -160,6 +160,26 @@ func TestOneOrderIsOfOneRow(t *testing.T) {
 	})
 }
 
+// One order is of one item: an answer that names an order for two items shows one purchase.
+func TestOneOrderIsOfOneItem(t *testing.T) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
+		both := report("comp_1", "2026")
+		both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		row := s.add(l, "a", both)[0]
+		s.send(l, row)
+		o := outcome(s.row(l, row.ID), 1, filing.Accepted)
+		for i := range o.Items {
+			o.Items[i].OrderID = "order_same"
+		}
+		s.must(l.RecordOutcome(s.Context(), o))
+		got := s.row(l, row.ID)
+		if got.Result != filing.Uncertain || len(got.Items) != 1 ||
+			!strings.Contains(got.Message, "order_same, which is the order of row 2") {
+			s.Errorf("%s: %s %+v", got.Result, got.Message, got.Items)
+		}
+	})
+}
+
 // That a company was created says nothing about funds: everybody else waits on.
 func TestCreationIsNoProofOfFunds(t *testing.T) {
 	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
@@ -189,7 +209,7 @@ func TestIntentWithoutConfirmation(t *testing.T) {
 		s.send(l, rows[0])
 		s.send(other, rows[1])
 		s.exec(`UPDATE rows SET owner = (SELECT r.owner FROM rows r WHERE r.number = 2) WHERE number = 3`)
-		if orphans, err := l.Fleet().Orphans(s.Context()); err != nil || len(orphans) != 0 {
+		if orphans, err := l.Fleet().CollectOrphans(s.Context()); err != nil || len(orphans) != 0 {
 			s.Errorf("%+v, %v", orphans, err)
 		}
 		s.want(l, rows[0], filing.Placing, cost)

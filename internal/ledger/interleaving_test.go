@@ -421,7 +421,7 @@ func (w *world) sweep(t *rapid.T) {
 }
 
 func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
-	orphans, err := l.Fleet().Orphans(w.Context())
+	orphans, err := l.Fleet().CollectOrphans(w.Context())
 	w.must(err)
 	for _, r := range orphans {
 		for _, s := range w.flying {

@@ -259,7 +259,7 @@ func (s *suite) rows(l *ledger.Ledger, batch string) []ledger.Row {
 // sweep settles what dead processes left, as the jobs do, and reports how much.
 func (s *suite) sweep(l *ledger.Ledger) int {
 	s.Helper()
-	orphans, err := l.Fleet().Orphans(s.Context())
+	orphans, err := l.Fleet().CollectOrphans(s.Context())
 	s.must(err)
 	for _, r := range orphans {
 		o := outcome(r.Row, r.LastAttempt, filing.NoAnswer)

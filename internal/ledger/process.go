@@ -333,9 +333,9 @@ type Orphan struct {
 // of their IDs.
 const placingRows = `r.result = 'placing' ORDER BY +r.id`
 
-// Orphans lists the placing rows whose process is gone, and removes dead processes that have no
+// CollectOrphans lists the placing rows whose process is gone, and removes dead processes that have no
 // placing rows left.
-func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
+func (l Fleet) CollectOrphans(ctx context.Context) ([]Orphan, error) {
 	// Rows are read before processes, so that the owner of each row is already registered, unless
 	// it is gone. In the reverse order, a process that has just begun would be missed.
 	var placing []Row

@@ -86,7 +86,7 @@ func TestKilledProcess(t *testing.T) {
 		s.want(l, rows[1], filing.Placed, 0)
 		for range 2 { // the first to look may have died before it changed anything
 			for _, l := range []*ledger.Ledger{l, other} {
-				orphans, err := l.Fleet().Orphans(s.Context())
+				orphans, err := l.Fleet().CollectOrphans(s.Context())
 				if err != nil || len(orphans) != 1 || orphans[0].ID != rows[0].ID || orphans[0].Request == nil {
 					s.Fatalf("%+v, %v", orphans, err)
 				}

@@ -115,10 +115,10 @@ func (d *decision) recordPlaced(s *rowState, orderIDs []string, of map[string]fi
 	d.addItems(s, items)
 }
 
-// productsOf returns the products of order IDs, if events name them. It returns ErrOrderTaken for
+// findOrderProducts returns the products of order IDs, if events name them. It returns ErrOrderTaken for
 // an ID of another row. A row with the result exists does not count, because it names the order of
 // the row that bought its item, which may be this row.
-func (db *database) productsOf(ctx context.Context, tx *sql.Tx, row int64, orderIDs []string) (
+func (db *database) findOrderProducts(ctx context.Context, tx *sql.Tx, row int64, orderIDs []string) (
 	map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
@@ -211,7 +211,7 @@ func (l Resolutions) resolve(ctx context.Context, r resolution) error {
 		case r.attempt != 0 && s.lastAttempt != r.attempt:
 			return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.lastAttempt)
 		}
-		of, err := l.productsOf(ctx, tx.Tx, r.row, r.orderIDs)
+		of, err := l.findOrderProducts(ctx, tx.Tx, r.row, r.orderIDs)
 		if err != nil {
 			return err
 		}

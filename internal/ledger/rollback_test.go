@@ -375,7 +375,7 @@ func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
 		s.await(two)
 		s.send(two, rows[0])
 		s.must(two.Close())
-		orphans, err := one.Fleet().Orphans(s.Context())
+		orphans, err := one.Fleet().CollectOrphans(s.Context())
 		if s.must(err); len(orphans) != 1 {
 			s.Fatalf("%+v", orphans)
 		}
@@ -419,7 +419,7 @@ func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
 		s.want(one, rows[0], filing.Placing, cost)
 		s.must(one.Close()) // without the answer
 		s.await(two)
-		orphans, err := two.Fleet().Orphans(s.Context())
+		orphans, err := two.Fleet().CollectOrphans(s.Context())
 		if s.must(err); len(orphans) != 1 {
 			s.Fatalf("%+v", orphans)
 		}

@@ -25,14 +25,14 @@ type snapshot struct {
 
 	// leased reports whether the lease of this process lasts.
 	leased bool
-	// short reports whether a row waits for funds.
-	short bool
-	// behind reports whether a row waits for a key.
-	behind bool
-	// sealed reports whether a Social Security number is sealed in the ledger.
-	sealed bool
-	// unknown reports whether an event names an order that no row has yet.
-	unknown bool
+	// fundsAwaited reports whether a row waits for funds.
+	fundsAwaited bool
+	// keysAwaited reports whether a row waits for a key.
+	keysAwaited bool
+	// hasSecrets reports whether a Social Security number is sealed in the ledger.
+	hasSecrets bool
+	// hasStrayEvents reports whether an event names an order that no row has yet.
+	hasStrayEvents bool
 }
 
 // rowState is the part of a row that transitions read and change.
@@ -181,7 +181,7 @@ func (tx *Tx) readSnapshot(ctx context.Context, group []*transition, now int64) 
 			EXISTS (
 				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
 					ORDER BY received_at LIMIT 1) AS u)`,
-		db.owner.ID).Scan(&expires, &in.short, &in.behind, &in.sealed, &in.unknown)
+		db.owner.ID).Scan(&expires, &in.fundsAwaited, &in.keysAwaited, &in.hasSecrets, &in.hasStrayEvents)
 	if err != nil {
 		return nil, fmt.Errorf("read this process's lease: %w", err)
 	}

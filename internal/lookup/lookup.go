@@ -28,8 +28,8 @@ type Records interface {
 	User(ctx context.Context, idOrEmail string) (filing.User, error)
 }
 
-// Gate decides whether requests may be sent, and observes their results.
-type Gate interface {
+// Breaker decides whether requests may be sent, and observes their results.
+type Breaker interface {
 	// MayAsk reports whether a look-up may be sent now.
 	MayAsk() bool
 	// ObserveLookup records the result of a look-up.
@@ -43,8 +43,8 @@ type Config struct {
 	Concurrency int
 	// Throttle spaces requests out. There is no limit if it is nil.
 	Throttle *Throttle
-	// Gate may be nil.
-	Gate Gate
+	// Breaker may be nil.
+	Breaker Breaker
 	// Now is the ledger's clock by default.
 	Now func() time.Time
 }
@@ -279,15 +279,15 @@ func Ask[T any](ctx context.Context, l *Lookup, call func() (T, error)) (T, erro
 	if err := l.Throttle.Wait(ctx); err != nil {
 		return none, err
 	}
-	if l.isPaused() || (l.Gate != nil && !l.Gate.MayAsk()) {
+	if l.isPaused() || (l.Breaker != nil && !l.Breaker.MayAsk()) {
 		return none, ErrHalted
 	}
 	v, err := call()
 	if errors.Is(err, filingapi.ErrKeyRefused) || errors.Is(err, filingapi.ErrBusy) {
 		l.pause()
 	}
-	if l.Gate != nil {
-		l.Gate.ObserveLookup(err)
+	if l.Breaker != nil {
+		l.Breaker.ObserveLookup(err)
 	}
 	return v, err
 }

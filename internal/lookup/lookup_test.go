@@ -9,7 +9,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
-// gate is a Gate that counts the results that it observes.
+// gate is a Breaker that counts the results that it observes.
 type gate struct {
 	closed   bool
 	observed int
@@ -34,7 +34,7 @@ func TestAsk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &gate{}
-				l := New(nil, Config{Concurrency: 1, Gate: g, Now: time.Now})
+				l := New(nil, Config{Concurrency: 1, Breaker: g, Now: time.Now})
 				sent := 0
 				ask := func() error {
 					_, err := Ask(t.Context(), l, func() (int, error) {

@@ -74,10 +74,10 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	case found:
 		p.Quote = &q
 	}
-	if p.Hash == wanted.Hash {
+	if p.Hash == wanted.Plan {
 		return p, nil
 	}
-	if err := approval.New(l).ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
+	if err := approval.New(l).ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err,
 		approval.ErrNoApprovalNeeded) {
 		// Another approval came first, and the orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
@@ -87,7 +87,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		return p, err
 	}
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
-		approval.ErrChanged, wanted.Hash)
+		approval.ErrChanged, wanted.Plan)
 }
 
 // Matches returns approval.ErrChanged unless hash identifies this proposal. It proves that the

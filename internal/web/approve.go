@@ -328,7 +328,7 @@ func (h *approvalHandler) batchApproval(v *request, b ledger.Batch) error {
 		Path:    "/batches/" + b.ID,
 		Steps:   steps(3),
 		Orders:  f.Orders,
-		Plan:    b.Approval.Hash,
+		Plan:    b.Approval.Plan,
 		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
 		Charged: f.Spent,
 	}

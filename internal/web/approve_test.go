@@ -74,7 +74,7 @@ func TestApproval(t *testing.T) {
 func (s *testSite) plan(batch string) string {
 	s.Helper()
 	b := need(s.Ledger.Batch(s.Context(), batch))(s)
-	return b.Approval.Hash
+	return b.Approval.Plan
 }
 
 // An approval is for what was shown: anything else is shown again, and nothing is sent.

@@ -108,12 +108,12 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	_, body = other.get("/batches/" + b.ID + "/approve")
 	other.wants(body, "Ohio asks no annual report of an LLC", "I reviewed 1 warning (row 2)",
 		`href="/batches/`+b.ID+`?show=notes#rows"`, "Annual report, DE LLC", "estimated")
-	other.wants(other.posted("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash),
+	other.wants(other.posted("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan),
 		"confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
-	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash, "warnings", checkbox(t, body, "warnings"))
+	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan, "warnings", checkbox(t, body, "warnings"))
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalGiven {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}

@@ -135,7 +135,7 @@ func sheetOf(ctx context.Context, kept *intake.Uploads, batch string) (string, e
 // mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash,
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan,
 		p.facts.Increase, p.OutOfFunds, p.Done()))
 	return hex.EncodeToString(sum[:4])
 }

@@ -223,7 +223,7 @@ CREATE TABLE items (
     -- The time of the last event about the subscription.
     subscription_at     BIGINT NOT NULL DEFAULT 0
 );
-CREATE INDEX items_of_row ON items (row);
+CREATE UNIQUE INDEX items_of_row ON items (row, product, order_id);
 CREATE INDEX items_order ON items (order_id);
 CREATE INDEX items_nameless ON items (row) WHERE order_id = '';
 CREATE INDEX items_exception ON items (row) WHERE exception <> 0;
