@@ -37,7 +37,7 @@ func (l Backlog) HasReady(ctx context.Context, only string) (has bool, err error
 // considers only that batch.
 func (l Backlog) ListSendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	// With EXISTS, PostgreSQL would read all ready rows.
-	batches, err := store.List[string](ctx, l.Prepared(), "list batches with work",
+	batches, err := store.List[string](ctx, l.Read, "list batches with work",
 		`SELECT b.id FROM batches b
 			WHERE `+sending+`
 			AND ($1 = '' OR b.id = $1)
@@ -52,7 +52,7 @@ func (l Backlog) ListSendable(ctx context.Context, only string, limit int) ([]in
 	for _, batch := range batches {
 		// The query reads only the rows table. With the batches table, PostgreSQL would read and
 		// sort all rows instead of taking the first rows of the index.
-		found, err := store.List[int64](ctx, l.Prepared(), "list rows to send of batch "+batch,
+		found, err := store.List[int64](ctx, l.Read, "list rows to send of batch "+batch,
 			`SELECT r.id FROM rows r
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.blocked_on = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,

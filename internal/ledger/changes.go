@@ -81,9 +81,7 @@ const (
 				WHERE i.order_id = v.order_id AND i.filing_status = v.status), 0) END,
 			CASE WHEN v.order_id = '' OR v.subscription = '' THEN 0 ELSE COALESCE((SELECT MAX(i.subscription_at)
 				FROM items i WHERE i.order_id = v.order_id AND i.subscription_status = v.subscription), 0) END
-		{{v}} WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id
-			AND (v.order_id <> '' OR i.product = v.product))
-		ON CONFLICT DO NOTHING`
+		{{v}} WHERE TRUE ON CONFLICT DO NOTHING`
 	nameItems = `UPDATE items
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''

@@ -122,16 +122,13 @@ func (c *control) fields() store.Record {
 // readControl reads the control row with the database's time. Within a transaction it locks the row
 // and reads the time after the wait for the lock.
 func (db *database) readControl(ctx context.Context, q store.Querier) (*control, error) {
-	lock, queryRow := "", q.QueryRowContext
-	if tx, ok := q.(*sql.Tx); ok {
+	lock := ""
+	if _, ok := q.(*sql.Tx); ok {
 		lock = db.Dialect.ForUpdate
-		queryRow = func(ctx context.Context, query string, args ...any) *sql.Row {
-			return db.QueryRowPrepared(ctx, tx, query, args...)
-		}
 	}
 	var c control
 	into := c.fields().Targets(&c.schema, &c.writtenBy, &c.now, &c.server)
-	err := queryRow(ctx, `SELECT c.*, `+db.Clock.Column()+`, `+db.Dialect.Server+`
+	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.Clock.Column()+`, `+db.Dialect.Server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by
 			FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
 	if err != nil {
@@ -143,8 +140,8 @@ func (db *database) readControl(ctx context.Context, q store.Querier) (*control,
 }
 
 func (db *database) writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	return store.Wrap("write the ledger's control row",
-		db.ExecPrepared(ctx, tx, setControl, c.fields().AppendValues(nil)...))
+	_, err := tx.ExecContext(ctx, setControl, c.fields().AppendValues(nil)...)
+	return store.Wrap("write the ledger's control row", err)
 }
 
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -105,6 +106,25 @@ func (c keyCase) test(s *suite) {
 	if c.buys != (begun.Attempt == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
 		s.Fatalf("%+v", begun)
 	}
+}
+
+// A row that waits for a key and is held back waits for no key any more. Released, it waits for
+// approval.
+func TestReview_OfARowThatWaitsForAKey(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
+		first := s.add(l, "a", report("comp_1", "2026"))[0]
+		second := s.add(l, "b", report("comp_1", "2026"))[0]
+		s.send(l, first)
+		s.must(l.Defer(ctx, ledger.Deferral{Row: second.ID, Next: filing.Ready, Wait: intent(first).Claims[0].Key}))
+		s.waitsBehind(l, "b", true)
+		for _, r := range []filing.Result{filing.Invalid, filing.Ready} {
+			s.must(l.RecordReview(ctx, "b", []ledger.Reviewed{{Row: second.ID, Result: r, Request: second.Request}}))
+			s.want(l, second, r, 0)
+		}
+		if got := s.row(l, second.ID); !strings.Contains(got.Message, "waiting for approval") {
+			s.Error(got.Message)
+		}
+	})
 }
 
 // waitsBehind checks that a row of a batch waits for another one, and whether that one

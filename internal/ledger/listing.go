@@ -43,7 +43,7 @@ type RowQuery struct {
 
 // atRest is the condition for rows that are not in progress. The text must be the same in the query
 // and in the index, or SQLite would not use the index.
-const atRest = `r.result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled')`
+const atRest = `r.result <> 'ready' AND r.result <> 'placing' AND r.result <> 'placed'`
 
 // condition returns the condition of the query, without After and Limit.
 func (q *RowQuery) condition(d store.Dialect) (string, []any) {

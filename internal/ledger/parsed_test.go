@@ -15,7 +15,7 @@ func TestStatementsAreParsedOnce(t *testing.T) {
 				_, err := l.Row(ctx, row.ID)
 				s.must(err)
 			}
-			return l.PreparedStatements()
+			return l.Parsed()
 		}
 		place("a")
 		if first, later := place("b"), place("c"); later > first {

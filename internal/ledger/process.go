@@ -339,7 +339,7 @@ func (l Fleet) CollectOrphans(ctx context.Context) ([]Orphan, error) {
 	// Rows are read before processes, so that the owner of each row is already registered, unless
 	// it is gone. In the reverse order, a process that has just begun would be missed.
 	var placing []Row
-	for row, err := range streamRows(ctx, l.Prepared(), selectRows+placingRows) {
+	for row, err := range streamRows(ctx, l.Read, selectRows+placingRows) {
 		if err != nil {
 			return nil, err
 		}

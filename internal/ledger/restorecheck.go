@@ -62,7 +62,7 @@ const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at
 // Unchecked lists the unchecked rows. Rows of the oldest batch are first, because it has the
 // purchase.
 func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
-	for row, err := range streamRows(ctx, l.Prepared(), selectRows+uncheckedRows+` ORDER BY r.id`) {
+	for row, err := range streamRows(ctx, l.Read, selectRows+uncheckedRows+` ORDER BY r.id`) {
 		if err != nil {
 			return nil, err
 		}

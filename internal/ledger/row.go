@@ -186,7 +186,7 @@ func (r *Row) addNote(note string) {
 // noteBoughtTwice adds the items that were bought twice to the messages of a page's rows. at maps
 // the IDs of the rows to their positions.
 func (db *database) noteBoughtTwice(ctx context.Context, page []Row, at map[int64]int) error {
-	twice, err := listBoughtTwice(ctx, db.Prepared(), math.MaxInt32)
+	twice, err := listBoughtTwice(ctx, db.Read, math.MaxInt32)
 	for _, t := range twice {
 		add := func(r, other rowRef) {
 			i, here := at[r.ID]
@@ -226,7 +226,7 @@ func listBoughtTwice(ctx context.Context, q store.Lister, limit int) ([]boughtTw
 func (db *database) loadPage(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
-	for r, err := range streamRows(ctx, db.Prepared(), query, args...) {
+	for r, err := range streamRows(ctx, db.Read, query, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -244,7 +244,7 @@ func (db *database) loadPage(ctx context.Context, query string, args ...any) ([]
 	items, err := store.List[struct {
 		Row int64
 		Item
-	}](ctx, db.Prepared(), "read items",
+	}](ctx, db.Read, "read items",
 		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status,
 				cost AS "cost.amount", certainty AS "cost.certainty", exception, exception_note
 			FROM items

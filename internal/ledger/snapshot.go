@@ -171,7 +171,7 @@ func (tx *Tx) readSnapshot(ctx context.Context, group []*transition, now int64) 
 	var expires int64
 	// The subqueries use the order of the index. Otherwise PostgreSQL would read all rows to look
 	// for one that rarely exists.
-	err = db.QueryRowPrepared(ctx, tx.Tx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
+	err = tx.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM processes WHERE id = $1), 0),
 			EXISTS (
 				SELECT 1 FROM (SELECT blocked_on FROM rows WHERE blocked_on <> '' AND blocked_on = 'funds'
 					ORDER BY blocked_on LIMIT 1) AS w),

@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,9 +33,8 @@ type Dialect struct {
 // v alone, and {{v,}} for v before further tables.
 //
 // PostgreSQL is a network away, so it gets all records at once, as one array per column. SQLite is
-// in the process and gets them one by one through a prepared statement whose arguments replace the
-// columns of v. In SQLite, unpacking an array or an UPDATE from a table takes several times as
-// long.
+// in the process and gets them one by one, as the arguments of a statement in place of the columns
+// of v. In SQLite, unpacking an array or an UPDATE from a table takes several times as long.
 var (
 	sqlite = Dialect{
 		goose:  goose.DialectSQLite3,
@@ -86,130 +85,8 @@ var columnOfV = regexp.MustCompile(`\bv\.\w+`)
 func bindColumns(query string, r Record) string {
 	query = strings.NewReplacer("{{v}}", "", "{{v,}}", "FROM").Replace(query)
 	return columnOfV.ReplaceAllStringFunc(query, func(column string) string {
-		i := slices.IndexFunc(r, func(f Field) bool { return "v."+f.name == column })
-		return "+$" + strconv.Itoa(i+1) // $0 fails if no field has the column
+		return "+$" + strconv.Itoa(r.index(column)+1) // $0 fails if no field has the column
 	})
-}
-
-// statements are SQLite's prepared statements, by their text. A statement is prepared on its second
-// use, because the first use is within a transaction, which has the only connection.
-type statements struct {
-	mu sync.Mutex
-	// ready has the statements of the writing connection.
-	ready  map[string]*sql.Stmt
-	wanted []string
-	// reads has the statements of the reading connections.
-	reads map[string]*sql.Stmt
-}
-
-// use returns the statement for a transaction.
-func (s *statements) use(ctx context.Context, tx *sql.Tx, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	stmt, ok := s.ready[query]
-	if !ok && !slices.Contains(s.wanted, query) {
-		s.wanted = append(s.wanted, query)
-	}
-	s.mu.Unlock()
-	if ok {
-		return tx.StmtContext(ctx, stmt), nil
-	}
-	return tx.PrepareContext(ctx, query)
-}
-
-// reading returns the statement for a query outside a transaction.
-func (s *statements) reading(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	stmt, ok := s.reads[query]
-	s.mu.Unlock()
-	if ok {
-		return stmt, nil
-	}
-	stmt, err := db.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first, ok := s.reads[query]; ok {
-		_ = stmt.Close()
-		return first, nil
-	}
-	s.reads[query] = stmt
-	return stmt, nil
-}
-
-// Prepared returns a reader of queries from a small fixed set. SQLite parses each of them once for
-// each connection. PostgreSQL's driver does this for all queries.
-func (db *DB) Prepared() Lister {
-	if db.Dialect.IsServer {
-		return db.Read
-	}
-	return prepared{db}
-}
-
-type prepared struct{ *DB }
-
-// QueryContext reads with one of the queries.
-func (db prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := db.statements.reading(ctx, db.Read, query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(ctx, args...)
-}
-
-// forget drops the statements of closed connections.
-func (s *statements) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, stmt := range s.ready {
-		_ = stmt.Close()
-	}
-	clear(s.ready)
-	s.wanted = nil
-}
-
-// PreparedStatements returns the number of statements that are or will be prepared.
-func (db *DB) PreparedStatements() int {
-	s := &db.statements
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.ready) + len(s.wanted) + len(s.reads)
-}
-
-// prepare prepares the wanted statements, between transactions.
-func (s *statements) prepare(ctx context.Context, db *sql.DB) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, query := range s.wanted {
-		if stmt, err := db.PrepareContext(ctx, query); err == nil {
-			s.ready[query] = stmt
-		}
-	}
-	s.wanted = nil
-}
-
-// QueryRowPrepared reads one row within a transaction. The query must be from a small fixed set, because
-// SQLite keeps it prepared.
-func (db *DB) QueryRowPrepared(ctx context.Context, tx *sql.Tx, query string, args ...any) *sql.Row {
-	if !db.Dialect.IsServer {
-		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
-			return stmt.QueryRowContext(ctx, args...)
-		}
-	}
-	return tx.QueryRowContext(ctx, query, args...)
-}
-
-// ExecPrepared runs a statement within a transaction. Like queryRow, it keeps the statement prepared.
-func (db *DB) ExecPrepared(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
-	if !db.Dialect.IsServer {
-		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
-			_, err = stmt.ExecContext(ctx, args...)
-			return err
-		}
-	}
-	_, err := tx.ExecContext(ctx, query, args...)
-	return err
 }
 
 // ExecRecords runs a statement over records within a transaction.
@@ -222,17 +99,13 @@ func (db *DB) ExecRecords(ctx context.Context, tx *sql.Tx, query string, records
 		_, err := tx.ExecContext(ctx, query, arrays(records)...)
 		return err
 	}
-	stmt, err := db.statements.use(ctx, tx, query)
-	if err != nil {
-		return err
-	}
 	// With a cancelable context the driver would start a goroutine for each record. The group ends
 	// soon in any case.
 	ctx = context.WithoutCancel(ctx)
 	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
 		args = r.AppendValues(args[:0])
-		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 			return err
 		}
 	}
@@ -245,25 +118,47 @@ func (db *DB) QueryRecords(ctx context.Context, tx *sql.Tx, query string, record
 	if len(records) == 0 {
 		return nil
 	}
-	query = db.Dialect.expand(query, records[0], 0)
+	var args []any
 	if db.Dialect.IsServer {
-		rows, err := tx.QueryContext(ctx, query, arrays(records)...)
-		return Each(rows, err, do)
+		query, args = db.Dialect.expand(query, records[0], 0), arrays(records)
+	} else {
+		query, args = expandList(query, records)
 	}
-	stmt, err := db.statements.use(ctx, tx, query)
-	if err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx) // as exec does
-	args := make([]any, 0, len(records[0]))
-	for _, r := range records {
-		args = r.AppendValues(args[:0])
-		rows, err := stmt.QueryContext(ctx, args...)
-		if err := Each(rows, err, do); err != nil {
-			return err
+	rows, err := tx.QueryContext(ctx, query, args...)
+	return Each(rows, err, do)
+}
+
+// expandList puts v into a query of SQLite that reads. The records become a JSON array of arrays,
+// because the result of one more query costs more than reading an element.
+func expandList(query string, records []Record) (string, []any) {
+	list := make([][]any, len(records))
+	for i, r := range records {
+		list[i] = r.AppendValues(nil)
+		for j, v := range list[i] {
+			if text, ok := v.(string); ok {
+				list[i][j] = Storable(text) // a text inside JSON is not cleaned later
+			}
 		}
 	}
-	return nil
+	argument, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers and texts can always be encoded
+	}
+	text, ok := boundTexts.Load(query)
+	if !ok {
+		text, _ = boundTexts.LoadOrStore(query, listColumns(query, records[0]))
+	}
+	return text.(string), []any{string(argument)}
+}
+
+// listColumns replaces each column of v by the element of a JSON array. CROSS JOIN keeps v as the
+// outer loop.
+func listColumns(query string, r Record) string {
+	query = strings.NewReplacer("{{v}}", "FROM json_each($1) AS v ", "{{v,}}",
+		"FROM json_each($1) AS v CROSS JOIN").Replace(query)
+	return columnOfV.ReplaceAllStringFunc(query, func(column string) string {
+		return "(v.value ->> " + strconv.Itoa(r.index(column)) + ")"
+	})
 }
 
 // Statement is a query over records.

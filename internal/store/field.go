@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Field is one column of a record. It has the column's name and either its value, in the form that
 // both databases store, or a pointer to its value. Use Text, Number and Flag for a value, and
@@ -79,6 +82,11 @@ func (f Field) sqlType() string {
 		return "text"
 	}
 	return "bigint"
+}
+
+// index returns the place of a column of v, or -1.
+func (r Record) index(column string) int {
+	return slices.IndexFunc(r, func(f Field) bool { return "v."+f.name == column })
 }
 
 // Names lists the column names, each with the prefix, for a SELECT.

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// maxIdle is the number of idle connections in the pool of an SQLite file. It is the default of
-// database/sql.
-const maxIdle = 2
+// readers is the number of connections that read an SQLite file. All of them are kept, because a new
+// connection parses its statements again.
+const readers = 4
 
 // followFile reopens the SQLite file if another file has replaced it, because writes to the old
 // file would be lost. A connection that is in use at that moment has the old file open. Each
@@ -27,7 +27,6 @@ func (db *DB) followFile() (os.FileInfo, error) {
 	pools := []*sql.DB{db.write, db.Read}
 	switch {
 	case db.file != nil && !os.SameFile(db.file, file):
-		db.statements.forget()
 		db.reopening = true
 		for _, pool := range pools {
 			pool.SetMaxIdleConns(0)
@@ -38,7 +37,7 @@ func (db *DB) followFile() (os.FileInfo, error) {
 		db.reopening = false
 		for _, pool := range pools {
 			pool.SetConnMaxLifetime(0)
-			pool.SetMaxIdleConns(maxIdle)
+			pool.SetMaxIdleConns(readers)
 		}
 	}
 	db.file = file

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -61,10 +62,11 @@ type DB struct {
 	writeLock *writeLock
 	Clock     *Clock
 	// schema is the highest migration that this program knows.
-	schema     int64
-	statements statements
-	sealing    sealing
-	Lock       *ProcessLock
+	schema  int64
+	sealing sealing
+	Lock    *ProcessLock
+	// parsed counts the statements that SQLite's connections have parsed.
+	parsed atomic.Int64
 
 	// OnChange is called at the beginning of every change. Nil calls nothing. Set it before the first
 	// change.
@@ -89,11 +91,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	// The caller reports files that belong to another user.
 	_ = KeepPrivate(c.Dir)
 	db := &DB{
-		Dir:        c.Dir,
-		Dialect:    sqlite,
-		Clock:      newClock(c),
-		statements: statements{ready: make(map[string]*sql.Stmt), reads: make(map[string]*sql.Stmt)},
-		sealing:    sealing{given: c.SealKey, path: filepath.Join(c.Dir, sealKeyFile)},
+		Dir:     c.Dir,
+		Dialect: sqlite,
+		Clock:   newClock(c),
+		sealing: sealing{given: c.SealKey, path: filepath.Join(c.Dir, sealKeyFile)},
 	}
 	if err := db.open(ctx, c.DatabaseURL); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -133,10 +134,11 @@ func (db *DB) openFile() error {
 	name := "file:" + (&url.URL{Path: db.path()}).EscapedPath() +
 		"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
 		"&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
-	db.write = openClean(named{&sqlitedriver.Driver{}, name})
+	db.write = openClean(parsing{named{&sqlitedriver.Driver{}, name}, &db.parsed})
 	db.write.SetMaxOpenConns(1)
-	db.Read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
-	db.Read.SetMaxOpenConns(4)
+	db.Read = openClean(parsing{named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"}, &db.parsed})
+	db.Read.SetMaxOpenConns(readers)
+	db.Read.SetMaxIdleConns(readers)
 	return nil
 }
 
@@ -229,6 +231,10 @@ func (db *DB) Close() error {
 	return err
 }
 
+// Parsed returns the number of statements that SQLite's connections have parsed so far. It is 0 with
+// PostgreSQL, whose driver keeps statements itself.
+func (db *DB) Parsed() int { return int(db.parsed.Load()) }
+
 // Now returns the database's time.
 func (db *DB) Now() time.Time { return db.Clock.now() }
 
@@ -238,7 +244,7 @@ func (db *DB) Change(ctx context.Context, f func(*sql.Tx) error) error {
 	return db.Transact(ctx, func(tx *sql.Tx) error {
 		var schema int64
 		var by string
-		err := db.QueryRowPrepared(ctx, tx,
+		err := tx.QueryRowContext(ctx,
 			`SELECT schema_version, written_by FROM control WHERE id = 1`+db.Dialect.ForUpdate).Scan(&schema, &by)
 		if err != nil {
 			return fmt.Errorf("lock the ledger: %w", err)
@@ -280,7 +286,6 @@ func (db *DB) transact(ctx context.Context, noticing bool, f func(*sql.Tx, bool)
 		if file, err = db.followFile(); err != nil {
 			return err
 		}
-		db.statements.prepare(ctx, db.write)
 	}
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -112,9 +112,10 @@ CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND
 CREATE INDEX rows_waiting ON rows (blocked_on, priority, id) WHERE blocked_on <> '';
 CREATE INDEX rows_awaiting ON rows (awaited_key) WHERE awaited_key <> '';
 CREATE INDEX rows_of_batch ON rows (batch, number, id);
--- Rows in flight are in neither index, so placing writes none of them.
+-- Rows in flight are in neither index, so placing writes none of them. The condition has no IN,
+-- because SQLite builds a table for a list each time that it writes a row.
 CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
-    WHERE result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled');
+    WHERE result <> 'ready' AND result <> 'placing' AND result <> 'placed';
 CREATE INDEX rows_faulty ON rows (batch, number, id) WHERE faults <> '';
 CREATE INDEX rows_corrected ON rows (corrected_by) WHERE corrected_by <> 0;
 CREATE INDEX rows_corrected_in_batch ON rows (batch) WHERE corrected_by <> 0;
@@ -202,7 +203,6 @@ CREATE TABLE attempts (
     decided_over TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (row, number)
 );
-CREATE INDEX attempts_unconfirmed ON attempts (ended_at, row) WHERE outcome IN ('unreadable', 'no-answer', 'server-error');
 
 CREATE TABLE items (
     id                  {{identity}},
@@ -223,9 +223,11 @@ CREATE TABLE items (
     -- The time of the last event about the subscription.
     subscription_at     BIGINT NOT NULL DEFAULT 0
 );
-CREATE UNIQUE INDEX items_of_row ON items (row, product, order_id);
+CREATE INDEX items_of_row ON items (row);
 CREATE INDEX items_order ON items (order_id);
-CREATE INDEX items_nameless ON items (row) WHERE order_id = '';
+-- An order is of one item of a row, and an item waits once for the ID of its order.
+CREATE UNIQUE INDEX items_named ON items (row, order_id) WHERE order_id <> '';
+CREATE UNIQUE INDEX items_nameless ON items (row, product) WHERE order_id = '';
 CREATE INDEX items_exception ON items (row) WHERE exception <> 0;
 
 CREATE TABLE entries (
