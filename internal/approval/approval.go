@@ -181,7 +181,7 @@ func (l *Approvals) Submit(ctx context.Context, d Draft, plan, by string) (waits
 }
 
 // PlanHash hashes the ready rows of a batch, in the order of the input.
-type PlanHash func(ready iter.Seq2[ledger.Row, error]) (string, error)
+type PlanHash func(ready iter.Seq2[ledger.ReadyRow, error]) (string, error)
 
 // GiveApproval approves a batch and releases its rows. The plan must match the requested plan and
 // the rows at the time of the approval, because no one has reviewed rows that were retried,

@@ -127,7 +127,7 @@ func (s *suite) must(err error) {
 // approve gives the approval of a plan that a test named, whatever the rows hold.
 func approve(ctx context.Context, l *ledger.Ledger, batch, plan, by string) error {
 	return approval.New(l).GiveApproval(ctx, batch, plan, by,
-		func(iter.Seq2[ledger.Row, error]) (string, error) { return plan, nil })
+		func(iter.Seq2[ledger.ReadyRow, error]) (string, error) { return plan, nil })
 }
 
 // row reads a row as it is now.

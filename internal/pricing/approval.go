@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 
 	"github.com/bulkfiling/bulkfiling/internal/approval"
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -104,7 +102,7 @@ func (p *Proposal) Matches(hash string) error {
 // approval.ErrChanged if the orders have changed since the proposal.
 func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) error {
 	return approval.New(l).GiveApproval(ctx, p.Batch.ID, p.Hash, by,
-		func(ready iter.Seq2[ledger.Row, error]) (string, error) {
+		func(ready iter.Seq2[ledger.ReadyRow, error]) (string, error) {
 			hash, _, err := hashOrders(p.Batch.ID, ready)
 			return hash, err
 		})
@@ -113,24 +111,17 @@ func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) err
 // ApprovalHash returns a hash and the total of a batch's ready orders and their costs. An approval
 // applies to the orders of its hash and to no others.
 func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
-	return hashOrders(batch, l.Rows(ctx, batch))
+	return hashOrders(batch, l.ReadyRows(ctx, batch))
 }
 
-func hashOrders(batch string, rows iter.Seq2[ledger.Row, error]) (hash string, total money.Cost, err error) {
+func hashOrders(batch string, rows iter.Seq2[ledger.ReadyRow, error]) (hash string, total money.Cost, err error) {
 	sum := sha256.New()
 	io.WriteString(sum, batch+"\n")
 	for row, err := range rows {
 		if err != nil {
 			return "", total, err
 		}
-		if row.Result != filing.Ready {
-			continue
-		}
-		request, err := json.Marshal(row.Request)
-		if err != nil {
-			return "", total, fmt.Errorf("read row %d of batch %s: %w", row.Number, batch, err)
-		}
-		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, request)
+		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, row.Request)
 		if total, err = total.Plus(row.Cost); err != nil {
 			return "", total, fmt.Errorf("sum up batch %s: %w", batch, err)
 		}

@@ -145,18 +145,21 @@ type asDocument struct{ field reflect.Value }
 
 // Scan implements sql.Scanner.
 func (d asDocument) Scan(value any) error {
-	text := fmt.Sprint(value)
-	if raw, ok := value.([]byte); ok {
-		text = string(raw)
+	var text []byte
+	switch v := value.(type) {
+	case string:
+		text = []byte(v)
+	case []byte:
+		text = v
 	}
-	if text == "" || value == nil {
+	if len(text) == 0 {
 		return nil
 	}
 	isWords := d.field.Kind() == reflect.Slice && d.field.Type().Elem().Kind() == reflect.String
-	if text == "null" || text[0] == '[' || !isWords {
-		return json.Unmarshal([]byte(text), d.field.Addr().Interface())
+	if string(text) == "null" || text[0] == '[' || !isWords {
+		return json.Unmarshal(text, d.field.Addr().Interface())
 	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+	for word := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == ' ' || r == ',' }) {
 		d.field.Set(reflect.Append(d.field, reflect.ValueOf(word).Convert(d.field.Type().Elem())))
 	}
 	return nil
