@@ -2,7 +2,6 @@ package importer
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -67,16 +66,16 @@ func (c *orderReader) checkCompanyName(b *binding, name string) {
 }
 
 // agentStatus matches the words that registers write in place of an agent's name.
-var agentStatus = regexp.MustCompile(`(?i)\b(resign\w+|revoked|vacan\w+|vacated|withdr\w+|removed|terminated|expired|` +
+var agentStatus = newPattern(`(?i)\b(resign\w+|revoked|vacan\w+|vacated|withdr\w+|removed|terminated|expired|` +
 	`deceased|undeliverable|not|cannot|never|unknown|required|needed|missing|invalid|inactive|none|` +
 	`(no|without)( \w+)? (agent|ra|record|file)s?|secretary of state|department of state)\b`)
 
 var (
-	postOfficeBox = regexp.MustCompile(`(?i)^\W*(p\W*o\W*(b(ox|x)?\b|drawer\b|#?\s*\d)|pobox|post\W+office\W+(box|` +
+	postOfficeBox = newPattern(`(?i)^\W*(p\W*o\W*(b(ox|x)?\b|drawer\b|#?\s*\d)|pobox|post\W+office\W+(box|` +
 		`drawer)|(lock|caller) (box|bag)|(box|drawer|pmb)\W*\d|general delivery\b)`)
-	addressee = regexp.MustCompile(`(?i)^\W*(attn|attention|c\s*[/\\]\s*o|(in )?care of)\b|` +
+	addressee = newPattern(`(?i)^\W*(attn|attention|c\s*[/\\]\s*o|(in )?care of)\b|` +
 		`\b(dept|department|mail ?room)\b`)
-	onlySuite = regexp.MustCompile(`(?i)^\W*((suite|ste|unit|apt|apartment|room|rm|floor|fl)\b\W*\w+|` +
+	onlySuite = newPattern(`(?i)^\W*((suite|ste|unit|apt|apartment|room|rm|floor|fl)\b\W*\w+|` +
 		`\d+(st|nd|rd|th) (floor|fl))\W*$`)
 )
 

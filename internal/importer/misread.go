@@ -2,7 +2,6 @@ package importer
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +14,7 @@ import (
 var (
 	misreadDates = []string{time.DateOnly, "2-Jan", "Jan-2", "2-Jan-06", "2-Jan-2006", "1/2/06", "1/2/2006",
 		"2006-01-02T15:04:05", time.DateTime}
-	misreadNumber = regexp.MustCompile(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$|^(0|\d{5})\.\d+$`)
+	misreadNumber = newPattern(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$|^(0|\d{5})\.\d+$`)
 )
 
 // maxSuite is the length of the longest number that is read as a suite number. A day that lost its

@@ -121,7 +121,7 @@ const (
 
 var (
 	// refusals speak against filing in any column.
-	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|` +
+	refusals = newPattern(` (?:(?:do not|don t|dont|never|must not|should not|no need to|` +
 		`will not|won t|not want to) (?:file|efile|renew)|not (?:filing|renewing)|` +
 		`let(?:ting)? (?:(?:it|this|them|the|company|entity) )*(?:lapse|expire|go|dissolve)|` +
 		`(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
@@ -137,7 +137,7 @@ var (
 		`no (?:annual report|ar|report|filing|renewal)s? (?:is |are )?(?:due|required|needed)|` +
 		`(?:report|ar|filing|renewal) (?:is )?not (?:due|required|needed)) `)
 	// filedBefore matches a statement that the filing was made before, or that others make it.
-	filedBefore = regexp.MustCompile(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|` +
+	filedBefore = newPattern(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|` +
 		`(?:filed|did|done) (?:it |this |that )*already|self fil\w+|` +
 		handled + ` by (?:the |a |an |another |our |prior |former |previous )*(?:` + who +
 		`|others?|another|them|state)|` + who + ` (?:(?:is|has|have|will|already) )*(?:do|does|did|done|` +
@@ -145,23 +145,23 @@ var (
 		` (?:(?:will|to|is|are|has|have|had|already|just|would) )*(?:file|files|filed|filing|handles?|handled|` +
 		`handling|submits?|submitted|renews?|renewed) (?:\||it|this|these|own|their|his|her|themsel\w+|himself|` +
 		`herself|directly|online|reports?|the|annual|ar|on|in|already|for|\d+)) `)
-	filedClause  = regexp.MustCompile(`\| ` + fillers + done + ` ` + tail + ` `)
-	closedClause = regexp.MustCompile(`\| ` + fillers + `(?:(?:to|` +
+	filedClause  = newPattern(`\| ` + fillers + done + ` ` + tail + ` `)
+	closedClause = newPattern(`\| ` + fillers + `(?:(?:to|` +
 		`will) be )?(?:` + closed + ` (?:and |or )?)+` + tail +
 		` |\| ` + fillers + instruction + ` ` + tail + ` `)
-	closedWord = regexp.MustCompile(` ` + closed + ` `)
-	filer      = regexp.MustCompile(` ` + who + ` `)
-	doneWord   = regexp.MustCompile(` ` + done + ` `)
+	closedWord = newPattern(` ` + closed + ` `)
+	filer      = newPattern(` ` + who + ` `)
+	doneWord   = newPattern(` ` + done + ` `)
 	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|can) be) (?:yet |been |be )*(?:filed|` +
 		`submitted|done|completed|started|sent) `)
-	notClosed = regexp.MustCompile(` (?:(?:not|never|isn t) (?:yet |been )?` + closed + `|reinstat\w+|` +
+	notClosed = newPattern(` (?:(?:not|never|isn t) (?:yet |been )?` + closed + `|reinstat\w+|` +
 		`revived|restored|rescinded|in error|still file|file anyway) `)
-	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|in scope|` +
+	toFile = newPattern(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|in scope|` +
 		`proceed|process|send|order|renew)` +
 		`(?: it| this| year| ar| report| annual report| \d+)* \|`)
-	otherFiling = regexp.MustCompile(` (?:tax|taxes|returns?|extension|payroll|boi|w 9|1099s?|11?[246]\d[05]s?|` +
+	otherFiling = newPattern(` (?:tax|taxes|returns?|extension|payroll|boi|w 9|1099s?|11?[246]\d[05]s?|` +
 		`dba|ein|ss 4|invoices?|insurance|books|bookkeeping|lease|mail) `)
-	thisFiling = regexp.MustCompile(` (?:reports?|ar|renewal|franchise|dissol\w+|merged|sold|void|clos\w+|` +
+	thisFiling = newPattern(` (?:reports?|ar|renewal|franchise|dissol\w+|merged|sold|void|clos\w+|` +
 		`terminat\w+|liquidat\w+|bankrupt\w*|inactive) `)
 	yearIn = regexp.MustCompile(`(?:^|\D)(20\d\d)(?:\D|$)|\d[/.-]\d\d?[/.-](\d\d)(?:\D|$)`)
 )
@@ -175,12 +175,12 @@ var goodStatus = strings.Fields("active act good goodstanding standing existence
 	"needed started franchise tax state")
 
 // mentionsClosed are words that may have another subject in a note.
-var mentionsClosed = regexp.MustCompile(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
+var mentionsClosed = newPattern(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
 	`defunct|ceased|bankrupt\w*|acquired|disengaged|chapter (?:7|11)|surrendered|shut down|pending sale|` +
 	`(?:ask|check|confirm|verify)(?: \w+){0,3} (?:first|before \w+)) `)
 
 // clearlyClosed are words whose subject is a company in any column.
-var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
+var clearlyClosed = newPattern(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
 
 // stems are beginnings of words. A text without any of them does not speak against filing, unless
 // it is a status or a date filed.
@@ -305,12 +305,12 @@ func isGoodStatus(said string) bool {
 }
 
 // besideName are the beginnings of texts after a name that are not part of it.
-var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
+var besideName = newPattern(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
 	month + ` | (?:19|20)\d\d | \d{7,} `)
 
 // undecided matches a new name that is a question, a choice, an item of a list, or in quotation
 // marks.
-var undecided = regexp.MustCompile(`(?i)[?*]\W*$|^\W*(option|choice|name) ?\w?[:.)]|^\d+[.)]\s|^["“].*["”]$|` +
+var undecided = newPattern(`(?i)[?*]\W*$|^\W*(option|choice|name) ?\w?[:.)]|^\d+[.)]\s|^["“].*["”]$|` +
 	`\b(llc|inc|corp|co|ltd)\b\W*(or|/)\s.*\b(llc|inc|corp|co|ltd)\b`)
 
 // setOff matches a text before a name or in brackets: "VOID - Acme LLC".
@@ -332,7 +332,7 @@ func isPast(text string, year int) bool {
 	return len(years) > 0 && slices.Max(years) < year
 }
 
-var lastYear = regexp.MustCompile(`(?i)\b(last|previous|prior) year\b`)
+var lastYear = newPattern(`(?i)\b(last|previous|prior) year\b`)
 
 func yearsIn(text string) (years []int) {
 	for _, found := range yearIn.FindAllStringSubmatch(text, -1) {

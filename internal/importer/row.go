@@ -3,7 +3,6 @@ package importer
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -330,7 +329,7 @@ func (p *mapping) isBlank(cells []sheet.Cell) bool {
 
 // totalWord matches "Total", "Grand total:", "TOTALS" and "Total (60)", but not
 // "Total Wine LLC".
-var totalWord = regexp.MustCompile(`(?i)^\W*((grand\W*|sub\W*)?totals?|sum|count|number\W*of\W*companies|` +
+var totalWord = newPattern(`(?i)^\W*((grand\W*|sub\W*)?totals?|sum|count|number\W*of\W*companies|` +
 	`total\W*(count|companies|rows|entities|fees))\W*[\d\W]*$`)
 
 // onlyNumbersBeside reports whether the other cells of the order are blank or sums. A year is not a

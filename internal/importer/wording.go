@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/agnivade/levenshtein"
@@ -35,6 +36,17 @@ func headerWords(text string) []string {
 	}
 	return words
 }
+
+// pattern is a regular expression that is compiled at its first use, because a run needs few of
+// them.
+type pattern struct{ compiled func() *regexp.Regexp }
+
+func newPattern(expression string) pattern {
+	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+}
+
+// MatchString reports whether s has a match.
+func (p pattern) MatchString(s string) bool { return p.compiled().MatchString(s) }
 
 var (
 	camelCase  = regexp.MustCompile(`(\p{Ll})([A-Z])`)

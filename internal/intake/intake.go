@@ -104,8 +104,6 @@ type Quoting struct {
 type Quote struct {
 	pricing.BatchQuote
 	Review lookup.Review
-	// Plan identifies these orders at this cost. See pricing.ApprovalHash.
-	Plan string
 	// Endpoint is the result of EndpointWarning.
 	Endpoint string
 }
@@ -119,9 +117,8 @@ func (o *Quoting) Quote(ctx context.Context, batch string) (q Quote, err error) 
 		return q, err
 	}
 	if f.Counts[filing.Ready]+f.HeldBack > 0 {
-		if err := o.quoteRows(ctx, batch, &q); err != nil {
-			return q, err
-		}
+		err := o.quoteRows(ctx, batch, &q)
+		return q, err
 	}
 	q.Plan, _, err = pricing.ApprovalHash(ctx, o.Ledger, batch)
 	return q, err

@@ -30,6 +30,8 @@ func (s *service) User(context.Context, string) (filing.User, error) {
 	return filing.User{}, filingapi.ErrNotFound
 }
 
+func (s *service) Basis() string { return "" }
+
 func (s *service) Quote(*filing.Order, pricing.Facts) pricing.Quote {
 	return pricing.Quote{Total: money.Cost{Amount: 75_00}}
 }

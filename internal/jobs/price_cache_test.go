@@ -22,6 +22,8 @@ import (
 // flat is a price list of one price.
 type flat money.Cents
 
+func (flat) Basis() string { return "" }
+
 func (flat) Quote(*filing.Order, pricing.Facts) pricing.Quote { return pricing.Quote{} }
 
 // priceList is a price cache over a list of the filing service that a test changes.

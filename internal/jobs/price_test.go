@@ -61,6 +61,8 @@ func TestPrices_AnswerHaltsFleet(t *testing.T) {
 // dearer quotes half as much again.
 type dearer struct{ *pricing.Rates }
 
+func (d dearer) Basis() string { return "dearer" }
+
 func (d dearer) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
 	q := d.Rates.Quote(o, company)
 	for i := range q.Lines {

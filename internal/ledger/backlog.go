@@ -95,13 +95,16 @@ func (l Backlog) WaitsForPlacing(ctx context.Context, batch string) (waits bool,
 	return waits, store.Wrap("look for the rows that batch "+batch+" waits for", err)
 }
 
-// selectBacklog reads the ready rows in two parts, each with a separate index.
-const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
-	FROM (SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on = ''
-		UNION ALL
-		SELECT batch, cost, reserved, certainty FROM rows WHERE result = 'ready' AND blocked_on <> '') AS r
-	CROSS JOIN batches b
-	WHERE b.id = r.batch AND b.open = 1`
+// selectBacklog sums the ready rows of each batch, in two parts with a separate index each.
+const selectBacklog = `SELECT CAST(COALESCE(SUM(q.n), 0) AS BIGINT), CAST(COALESCE(SUM(q.need), 0) AS BIGINT),
+		COALESCE(MAX(q.certainty), 0)
+	FROM (` + sumReady + ` AND r.blocked_on = '' GROUP BY r.batch
+		UNION ALL ` + sumReady + ` AND r.blocked_on <> '' GROUP BY r.batch) AS q
+	JOIN batches b ON b.id = q.batch
+	WHERE b.open = 1`
+
+const sumReady = `SELECT r.batch, COUNT(*) AS n, SUM(` + need + `) AS need, MAX(r.certainty) AS certainty
+	FROM rows r WHERE r.result = 'ready'`
 
 // Total returns the number of rows that wait to be placed and their known cost beyond the
 // reservations.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -53,20 +52,36 @@ func (f *Figures) Cost() (money.Cost, error) {
 	return sum.Plus(f.Needed)
 }
 
-// selectFigures sums rows by their result and by the reason they wait. The table or view of the
-// rows is inserted.
-const selectFigures = `SELECT result,
-		CASE WHEN blocked_on <> '' OR result <> 'ready' OR due <= $1 THEN blocked_on ELSE 'later' END AS reason,
-		COUNT(*) AS n, MAX(updated_at) AS changed, MIN(due) AS due, SUM(spent) AS "spent.amount",
-		MAX(spent_certainty) AS "spent.certainty", SUM(reserved) AS "reserved.amount",
-		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END) AS "reserved.certainty",
-		SUM(` + need + `) AS "needed.amount",
-		MAX(CASE WHEN reserved = 0 OR cost > reserved THEN certainty ELSE 0 END) AS "needed.certainty",
-		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END) AS orders,
-		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END) AS requests
-	FROM %s r
-	WHERE batch = $2
-	GROUP BY 1, 2`
+// The conditions of rows for their figures.
+const (
+	isReady   = `result = 'ready'`
+	isLater   = `(result = 'ready' AND blocked_on = '' AND due > $1)`
+	isOrdered = `(result = 'ready' AND (cost > 0 OR quoted = 0 OR certainty > 0))`
+)
+
+// selectFigures sums the rows of a batch. The table or view of the rows is inserted. It has no GROUP
+// BY, for which SQLite would sort the rows.
+var selectFigures = func() string {
+	count := func(condition string) string { return `COUNT(CASE WHEN ` + condition + ` THEN 1 END), ` }
+	highest := func(condition, column string) string {
+		return `COALESCE(MAX(CASE WHEN ` + condition + ` THEN ` + column + ` END), 0)`
+	}
+	query := `SELECT `
+	for _, r := range filing.Results {
+		query += count(`result = '` + string(r) + `'`)
+	}
+	return query + count(isOrdered) + count(isLater) +
+		count(isReady+` AND blocked_on = '`+blockedOnFunds+`'`) +
+		count(isReady+` AND blocked_on = '`+blockedOnApproval+`'`) +
+		count(isReady+` AND blocked_on = '`+blockedOnKey+`'`) +
+		count(`result = 'invalid' AND request <> ''`) +
+		`COALESCE(MIN(CASE WHEN ` + isLater + ` THEN due END), 0), COALESCE(MAX(updated_at), 0),
+		COALESCE(SUM(spent), 0), COALESCE(MAX(spent_certainty), 0),
+		COALESCE(SUM(reserved), 0), ` + highest(weighs, `certainty`) + `,
+		COALESCE(SUM(CASE WHEN ` + isReady + ` THEN ` + need + ` END), 0), ` +
+		highest(isReady+` AND (reserved = 0 OR cost > reserved)`, `certainty`) + `
+		FROM %s r WHERE batch = $2`
+}()
 
 // Figures returns the sums over the rows of a batch. Corrected rows count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
@@ -81,44 +96,23 @@ func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, erro
 
 func (db *database) sumFigures(ctx context.Context, q store.Querier, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	what := "sum up the rows of batch " + batch
-	groups, err := store.List[struct {
-		Result                  filing.Result
-		Reason                  string
-		N, Orders, Requests     int
-		Changed, Due            time.Time
-		Spent, Reserved, Needed money.Cost
-	}](ctx, q, what, fmt.Sprintf(selectFigures, from), store.ToMillis(db.Now()), batch)
-	for _, g := range groups {
-		f.Counts[g.Result] += g.N
-		if g.Changed.After(f.Changed) {
-			f.Changed = g.Changed
-		}
-		switch {
-		case g.Result == filing.Invalid:
-			f.HeldBack += g.Requests
-		case g.Result != filing.Ready:
-		case g.Reason == "later":
-			f.Later, f.NextDue = g.N, g.Due
-		case g.Reason == blockedOnFunds:
-			f.Short = g.N
-		case g.Reason == blockedOnApproval:
-			f.Increased = g.N
-		case g.Reason == blockedOnKey:
-			f.Behind = g.N
-		}
-		if g.Result == filing.Ready {
-			f.Orders += g.Orders
-		} else {
-			g.Needed = money.Cost{}
-		}
-		var errs [3]error
-		f.Spent, errs[0] = f.Spent.Plus(g.Spent)
-		f.Reserved, errs[1] = f.Reserved.Plus(g.Reserved)
-		f.Needed, errs[2] = f.Needed.Plus(g.Needed)
-		err = errors.Join(err, store.Wrap(what, errors.Join(errs[:]...)))
+	counts := make([]int, len(filing.Results))
+	var targets []any
+	for i := range counts {
+		targets = append(targets, &counts[i])
 	}
-	return f, err
+	var due, changed int64
+	targets = append(targets, &f.Orders, &f.Later, &f.Short, &f.Increased, &f.Behind, &f.HeldBack, &due, &changed,
+		&f.Spent.Amount, &f.Spent.Certainty, &f.Reserved.Amount, &f.Reserved.Certainty,
+		&f.Needed.Amount, &f.Needed.Certainty)
+	err := q.QueryRowContext(ctx, fmt.Sprintf(selectFigures, from), store.ToMillis(db.Now()), batch).Scan(targets...)
+	for i, n := range counts {
+		if n > 0 {
+			f.Counts[filing.Results[i]] = n
+		}
+	}
+	f.NextDue, f.Changed = store.FromMillis(due), store.FromMillis(changed)
+	return f, store.Wrap("sum up the rows of batch "+batch, err)
 }
 
 // Filings are the states of a batch's orders since they were placed.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -54,6 +55,26 @@ func (l Quotes) SaveBatch(ctx context.Context, batch string, quote []byte) error
 		return err
 	})
 	return store.Wrap("save the quote of batch "+batch, err)
+}
+
+// Facts returns a text that differs whenever a purchase, a subscription or a company has changed that
+// a quote may depend on.
+func (l Quotes) Facts(ctx context.Context) (facts string, err error) {
+	// A subscription lapses at the end of a day.
+	facts = l.Now().UTC().Format(time.DateOnly)
+	for _, query := range []string{
+		`SELECT COUNT(*), COALESCE(SUM(bought), 0), COALESCE(MAX(at), 0) FROM purchases`,
+		`SELECT COUNT(*), COALESCE(MAX(reported_at), 0), COALESCE(MAX(subscription_at), 0) FROM items`,
+		`SELECT COUNT(*), COALESCE(MAX(at), 0), 0 FROM companies`,
+		`SELECT COUNT(*), COALESCE(MAX(at), 0), 0 FROM coverage`,
+	} {
+		var a, b, c int64
+		if err := l.Read.QueryRowContext(ctx, query).Scan(&a, &b, &c); err != nil {
+			return "", fmt.Errorf("read the facts of a quote: %w", err)
+		}
+		facts += fmt.Sprint(" ", a, b, c)
+	}
+	return facts, nil
 }
 
 // LoadBatch returns the last saved quote of a batch, or an empty one if none was saved.

@@ -34,8 +34,8 @@ func (p *Proposal) TotalText() string {
 	return p.Total.Without(p.Quote.Missing())
 }
 
-// Propose quotes a batch that waits for approval again and returns the orders that an approval
-// would place now. If source returns no quoter, Propose uses the stored quotes.
+// Propose returns the orders that an approval of a batch would place now. It quotes them again if
+// their quote is outdated. If source returns no quoter, it uses the stored quotes.
 //
 // It returns ledger.ErrNotFound, approval.ErrNoApprovalNeeded with the batch if the batch does not
 // wait for approval, and approval.ErrChanged with the proposal if the orders or their cost have
@@ -50,14 +50,10 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if wanted.State != ledger.ApprovalNeeded {
 		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, approval.ErrNoApprovalNeeded)
 	}
-	if quoter, err := source(ctx); err != nil {
-		return p, err
-	} else if quoter != nil {
-		if _, err := QuoteBatch(ctx, l, quoter, p.Batch.ID); err != nil {
-			return p, err
-		}
-	}
 	if p.Hash, p.Total, err = ApprovalHash(ctx, l, p.Batch.ID); err != nil {
+		return p, err
+	}
+	if err := p.quoteAgain(ctx, l, source); err != nil {
 		return p, err
 	}
 	if p.Figures, err = l.Figures(ctx, p.Batch.ID); err != nil {
@@ -65,12 +61,6 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	}
 	if p.Balance, err = l.Balance(ctx); err != nil {
 		return p, err
-	}
-	switch q, found, err := LoadBatchQuote(ctx, l, p.Batch.ID); {
-	case err != nil:
-		return p, err
-	case found:
-		p.Quote = &q
 	}
 	if p.Hash == wanted.Plan {
 		return p, nil
@@ -86,6 +76,31 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	}
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
 		approval.ErrChanged, wanted.Plan)
+}
+
+// quoteAgain quotes the batch again if its stored quote is outdated.
+func (p *Proposal) quoteAgain(ctx context.Context, l *ledger.Ledger, source Source) error {
+	q, found, err := LoadBatchQuote(ctx, l, p.Batch.ID)
+	if err != nil {
+		return err
+	}
+	if found {
+		p.Quote = &q
+	}
+	quoter, err := source(ctx)
+	if err != nil || quoter == nil {
+		return err
+	}
+	facts, err := l.Quotes().Facts(ctx)
+	if err != nil || found && q.Basis == basisOf(quoter, facts, p.Hash) {
+		return err
+	}
+	if q, err = QuoteBatch(ctx, l, quoter, p.Batch.ID); err != nil {
+		return err
+	}
+	p.Quote = &q
+	p.Hash, p.Total, err = ApprovalHash(ctx, l, p.Batch.ID)
+	return err
 }
 
 // Matches returns approval.ErrChanged unless hash identifies this proposal. It proves that the

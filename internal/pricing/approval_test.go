@@ -119,3 +119,57 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// counted counts the quotes of a quoter whose prices are named by basis.
+type counted struct {
+	basis  string
+	quotes int
+}
+
+func (c *counted) Basis() string { return c.basis }
+
+func (c *counted) Quote(*filing.Order, pricing.Facts) pricing.Quote {
+	c.quotes++
+	return pricing.Quote{Total: money.Cost{Amount: 7500}}
+}
+
+// A proposal is quoted again only if something has changed that its quote depends on.
+func TestPropose_QuotesAgainIfOutdated(t *testing.T) {
+	for name, change := range map[string]func(context.Context, *ledger.Ledger, *counted) error{
+		"nothing": nil,
+		"prices":  func(_ context.Context, _ *ledger.Ledger, c *counted) error { c.basis = "other"; return nil },
+		"purchases": func(ctx context.Context, l *ledger.Ledger, _ *counted) error {
+			rows := ledgertest.Submit(t, l, ledger.Batch{ID: "b"}, report(2, "comp_1", filing.Ready))
+			order := rows[0].Left("user_1", "comp_1")
+			begun, err := l.Begin(ctx, ledger.Intent{Row: rows[0].ID, Claims: ledger.ClaimsOf(&order, "")})
+			if begun.Attempt == 0 {
+				t.Fatalf("%+v", begun)
+			}
+			return err
+		},
+		"companies": func(ctx context.Context, l *ledger.Ledger, _ *counted) error {
+			return l.Companies().RememberNames(ctx, map[filing.Key]filing.Company{"name": {ID: "comp_1"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledgertest.OnBoth(t, func(t *testing.T, database string) {
+				ctx := t.Context()
+				l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
+				_, err := l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
+				must(t, errors.Join(err, l.AddRows(ctx, "a", []ledger.Row{report(2, "comp_1", filing.Ready)})))
+				c := &counted{basis: "prices"}
+				q, err := pricing.QuoteBatch(ctx, l, c, "a")
+				must(t, errors.Join(err, approval.New(l).Request(ctx, "a", q.Plan), l.OpenBatch(ctx, "a")))
+				want := 1
+				if change != nil {
+					must(t, change(ctx, l, c))
+					want = 2
+				}
+				_, err = pricing.Propose(ctx, l, func(context.Context) (pricing.Quoter, error) { return c, nil }, "a")
+				if must(t, err); c.quotes != want {
+					t.Errorf("quoted %d times, want %d", c.quotes, want)
+				}
+			})
+		})
+	}
+}

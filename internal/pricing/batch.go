@@ -3,6 +3,8 @@ package pricing
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -28,6 +30,11 @@ type BatchQuote struct {
 	Lapsed text.Examples
 
 	Total money.Cost
+	// Plan identifies the ready orders and their cost. See ApprovalHash.
+	Plan string
+	// Basis identifies everything that determined the quote. While it is the same, a new quote would
+	// be the same.
+	Basis string
 	// Kinds are grouped by product and, if the state charges a fee, by that fee.
 	Kinds []KindQuote
 }
@@ -40,6 +47,11 @@ func isReady(r *ledger.Row) bool { return r.Result == filing.Ready }
 func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch string) (BatchQuote, error) {
 	var q BatchQuote
 	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return q, err
+	}
+	// They are read before the rows, so that a change in between makes the quote outdated.
+	facts, err := l.Quotes().Facts(ctx)
 	if err != nil {
 		return q, err
 	}
@@ -74,7 +86,17 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 			return q, err
 		}
 	}
+	if q.Plan, _, err = ApprovalHash(ctx, l, batch); err != nil {
+		return q, err
+	}
+	q.Basis = basisOf(quoter, facts, q.Plan)
 	return q, q.Save(ctx, l, batch)
+}
+
+// basisOf returns a hash of the prices, the facts of the ledger and the plan of a quote.
+func basisOf(quoter Quoter, facts, plan string) string {
+	sum := sha256.Sum256([]byte(quoter.Basis() + "\n" + facts + "\n" + plan))
+	return hex.EncodeToString(sum[:])
 }
 
 // addNotes adds notes for the approver about a row's subscriptions and earlier purchases.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -89,6 +90,18 @@ type Fees struct {
 	tables []feeTable
 	// today returns the current date. Some fees apply until a date or from one.
 	today func() season.Date
+}
+
+// basis identifies the lines of the tables and the date.
+func (f *Fees) basis() string {
+	lines := []string{f.today().String()}
+	for i, table := range f.tables {
+		for _, line := range table {
+			lines = append(lines, fmt.Sprintf("%d %+v", i, *line))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // formation.csv has the state fees for formations and foreign qualifications. Package season has

@@ -12,6 +12,8 @@ import (
 // Quoter quotes orders. *Rates implements it.
 type Quoter interface {
 	Quote(*filing.Order, Facts) Quote
+	// Basis identifies the prices and fees. Quoters with the same basis return the same quotes.
+	Basis() string
 }
 
 // Source loads the current prices and returns a quoter over them.

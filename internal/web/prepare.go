@@ -27,8 +27,6 @@ import (
 type quoted struct {
 	pricing.BatchQuote `json:"sum"`
 
-	// Plan identifies the quoted rows and costs. An approval covers exactly these.
-	Plan string `json:"plan"`
 	// Problem is the reason if the cost could not be computed.
 	Problem string `json:"trouble,omitempty"`
 	// Notes are remarks about the spreadsheet.
@@ -376,7 +374,7 @@ func quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 		q.Problem = err.Error()
 		return q
 	}
-	q.BatchQuote, q.Plan, q.Bought = quote.BatchQuote, quote.Plan, quote.Bought
+	q.BatchQuote, q.Bought = quote.BatchQuote, quote.Bought
 	if quote.Endpoint != "" {
 		q.Standing = append(q.Standing, quote.Endpoint)
 	}
