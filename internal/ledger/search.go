@@ -41,16 +41,26 @@ const (
 // companyColumns returns the columns of a row by which its company and client are found. fields are
 // the fields of the batch's columns.
 func (r *Row) companyColumns(fields []string) store.Record {
-	texts := cellTexts(string(r.Cells))
+	var texts []string // decoded only if a cell is needed
 	cell := func(field string) string {
-		if i := slices.Index(fields, field); i >= 0 && i < len(texts) {
-			return strings.TrimSpace(texts[i])
+		i := slices.Index(fields, field)
+		if i >= 0 && texts == nil {
+			texts = cellTexts(string(r.Cells))
 		}
-		return ""
+		if i < 0 || i >= len(texts) {
+			return ""
+		}
+		return strings.TrimSpace(texts[i])
 	}
-	name, id, client := cell(nameField), cell(idField), cell(clientField)
+	name, id, client := "", "", cell(clientField)
 	if r.Request != nil {
-		name, id = cmp.Or(r.Request.LegalName(), name), cmp.Or(r.Request.Company.Ref, id)
+		name, id = r.Request.LegalName(), r.Request.Company.Ref
+	}
+	if name == "" {
+		name = cell(nameField)
+	}
+	if id == "" {
+		id = cell(idField)
 	}
 	key := id
 	if folded := filing.FoldLegalName(name); key == "" && folded != "" {

@@ -56,6 +56,8 @@ type FeeLine struct {
 	Minimum bool
 	// Note is how the fee varies.
 	Note string
+	// Read names the source of a built-in fee. It is empty if the fee is the operator's.
+	Read string
 
 	// none reports whether the state requires no report.
 	none bool
@@ -63,14 +65,6 @@ type FeeLine struct {
 	source string
 	// basis is the evidence behind source.
 	basis string
-}
-
-// Read returns the source of a built-in fee. It is empty if the fee is the operator's.
-func (l *FeeLine) Read() string {
-	if !l.Builtin {
-		return ""
-	}
-	return season.SourceText(l.source, l.basis)
 }
 
 // certainty returns Known for the operator's own fees, because the operator is responsible for
@@ -137,6 +131,9 @@ var builtin = sync.OnceValue(func() feeTable {
 			source:  l.Source,
 			basis:   l.Basis,
 		}
+	}
+	for _, line := range table {
+		line.Read = season.SourceText(line.source, line.basis)
 	}
 	return table
 })
@@ -268,7 +265,7 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 			if first || amount > cost.Amount {
 				cost.Amount, fee.Minimum, fee.Note = amount, line.Minimum, line.Note
 				fee.NoReport = line.none
-				fee.Read = line.Read()
+				fee.Read = line.Read
 			}
 			cost.Certainty, first = max(cost.Certainty, line.certainty()), false
 		}

@@ -160,7 +160,7 @@ func TestTheBuiltInTableIsWhole(t *testing.T) {
 	count := make(map[string]int)
 	for _, l := range lines {
 		count[string(l.Product)]++
-		if !l.Builtin || l.Read() == "" || len(l.Fee) == 0 || l.State == "" || l.EntityType == "" {
+		if !l.Builtin || l.Read == "" || len(l.Fee) == 0 || l.State == "" || l.EntityType == "" {
 			t.Errorf("%+v", l)
 		}
 	}

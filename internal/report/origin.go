@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -123,15 +124,18 @@ func Fingerprint(path string) (string, error) {
 }
 
 func hashRows(whole io.Writer, file *sheet.File, name string) error {
+	var line []byte
 	return file.EachRow(name, func(row *sheet.Row) error {
-		fmt.Fprintf(whole, "%d", row.Number)
+		line = strconv.AppendInt(line[:0], int64(row.Number), 10)
 		for i, cell := range row.Cells {
 			if cell.Text != "" {
-				fmt.Fprintf(whole, " %d:%q", i, cell.Text)
+				line = strconv.AppendInt(append(line, ' '), int64(i), 10)
+				line = strconv.AppendInt(append(line, ' '), int64(len(cell.Text)), 10)
+				line = append(append(line, ':'), cell.Text...)
 			}
 		}
-		fmt.Fprintln(whole)
-		return nil
+		_, err := whole.Write(append(line, '\n'))
+		return err
 	})
 }
 
