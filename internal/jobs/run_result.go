@@ -86,6 +86,10 @@ func (w *Worker) runResult(ctx context.Context, batch string, p WaitLimits) (end
 			return RunResult{}, err
 		}
 	}
+	// In-flight requests may change anything.
+	if placing, err := w.ledger.Backlog().HasPlacing(ctx, batch); err != nil || placing {
+		return RunResult{}, err
+	}
 	f, err := w.ledger.Figures(ctx, batch)
 	if err != nil {
 		return RunResult{}, err
@@ -100,7 +104,7 @@ func (w *Worker) runResult(ctx context.Context, batch string, p WaitLimits) (end
 	}
 	switch {
 	case f.Counts[filing.Placing] > 0:
-		return RunResult{}, nil // in-flight requests may change anything
+		return RunResult{}, nil
 	case end.Reason == LedgerHalted && moving+f.Waiting() > 0, end.Reason != "" && moving > 0:
 		return end, nil
 	case moving > 0:

@@ -32,6 +32,13 @@ func (l Backlog) HasReady(ctx context.Context, only string) (has bool, err error
 	return has, nil
 }
 
+// HasPlacing reports whether an order of the batch is in flight.
+func (l Backlog) HasPlacing(ctx context.Context, batch string) (has bool, err error) {
+	err = l.Read.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND batch = $1)`, batch).Scan(&has)
+	return has, store.Wrap("look for the orders in flight of batch "+batch, err)
+}
+
 // ListSendable lists at most limit IDs of rows that may be sent now. It takes some rows of every
 // batch in turn, so that a small batch is not delayed by a large one. If only is not empty, it
 // considers only that batch.
