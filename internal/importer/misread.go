@@ -44,7 +44,8 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 			return "the date " + text, fmt.Sprintf("%d-%02d", month.Month(), month.Year()%100)
 		}
 	}
-	if misreadNumber.MatchString(text) || !isSuite && isNumber(text) {
+	beginsAsNumber := strings.TrimLeft(text, "-.,0123456789") != text
+	if beginsAsNumber && misreadNumber.MatchString(text) || !isSuite && isNumber(text) {
 		return "the number " + text, ""
 	}
 	return "", ""

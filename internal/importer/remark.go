@@ -256,8 +256,12 @@ func (k remarkKind) judgeName(text string) verdict {
 	}
 	said := clauses(text)
 	whole := after == "" && endsAsCompany(text)
-	if whole {
+	switch {
+	case !whole:
+	case strings.ContainsAny(text, "-–—:([{*"):
 		said = clauses(strings.Join(setOff.FindAllString(text, -1), "; "))
+	default:
+		return passes // nothing is set off
 	}
 	switch {
 	case !hasStem(said):

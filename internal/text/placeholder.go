@@ -51,6 +51,20 @@ var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same (as|a
 	`(needs?|no|missing|unknown) ` + field + `$|` + field + ` (unknown|needed|missing|required|to (come|follow))$)|` +
 	`^[\[<{][^@]*[\]>}]$`)
 
+// referring are the words with which a text begins that elsewhere matches, without "info…".
+var referring = WordTable(map[bool]string{true: `please pls kindly same as see per refer to need needs no missing
+	unknown address street suite unit city zip agent data`})
+
+// mayRefer reports whether elsewhere may match a text. It is much cheaper than elsewhere.
+func mayRefer(text string) bool {
+	if strings.IndexByte("[<{", text[0]) >= 0 {
+		return true
+	}
+	first, _, more := strings.Cut(strings.TrimLeft(text, "(*"), " ")
+	first = strings.ToLower(first)
+	return more && (referring[first] || strings.HasPrefix(first, "info"))
+}
+
 const field = `(address|street|suite|unit|city|zip|agent|info\w*|data)`
 
 var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|ltd|lp|llp)\.?$`)
@@ -103,8 +117,7 @@ func PlaceholderOf(text string) Placeholder {
 	case text == `\N` || text == `\n`, text[0] <= '1' && zeroDay.MatchString(text):
 		return Nothing
 	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0,
-		strings.IndexByte("SsPpRrKkAa(*[<{TtNnMmUuCcZzIiDd", text[0]) >= 0 && strings.ContainsAny(text, " ]>}") &&
-			elsewhere.MatchString(text) &&
+		mayRefer(text) && elsewhere.MatchString(text) &&
 			(!companyEnding.MatchString(text) || strings.EqualFold(text[:4], "same")):
 		return StandIn
 	}
