@@ -57,22 +57,29 @@ func (l Quotes) SaveBatch(ctx context.Context, batch string, quote []byte) error
 	return store.Wrap("save the quote of batch "+batch, err)
 }
 
-// Facts returns a text that differs whenever a purchase, a subscription or a company has changed that
-// a quote may depend on.
+// factSums are sums over the records that a quote may depend on. Each change of such a record changes
+// one of them. A time counts without its days, so that the sum of many times does not overflow.
+var factSums = []string{
+	`COALESCE(SUM(bought * row), 0) || ' ' || COALESCE(SUM(at % 86400000), 0) FROM purchases`,
+	`COALESCE(SUM(CASE WHEN lower(filing_status) IN ('canceled', 'cancelled') THEN id ELSE 0 END), 0) || ' ' ||
+		COALESCE(SUM(CASE WHEN lower(subscription_status) NOT IN ('', 'active') THEN id ELSE 0 END), 0) || ' ' ||
+		COALESCE(SUM(subscription_at % 86400000), 0) FROM items`,
+	`COALESCE(SUM(LENGTH(record)), 0) || ' ' || COALESCE(SUM(at % 86400000), 0) FROM companies`,
+	`COALESCE(SUM(LENGTH(record)), 0) || ' ' || COALESCE(SUM(at % 86400000), 0) FROM users`,
+	`COALESCE(SUM(opened + year), 0) || ' ' || COALESCE(SUM(at % 86400000), 0) FROM coverage`,
+}
+
+// Facts returns a text that differs if a purchase, a subscription, a company or a user has changed
+// that a quote may depend on.
 func (l Quotes) Facts(ctx context.Context) (facts string, err error) {
 	// A subscription lapses at the end of a day.
 	facts = l.Now().UTC().Format(time.DateOnly)
-	for _, query := range []string{
-		`SELECT COUNT(*), COALESCE(SUM(bought), 0), COALESCE(MAX(at), 0) FROM purchases`,
-		`SELECT COUNT(*), COALESCE(MAX(reported_at), 0), COALESCE(MAX(subscription_at), 0) FROM items`,
-		`SELECT COUNT(*), COALESCE(MAX(at), 0), 0 FROM companies`,
-		`SELECT COUNT(*), COALESCE(MAX(at), 0), 0 FROM coverage`,
-	} {
-		var a, b, c int64
-		if err := l.Read.QueryRowContext(ctx, query).Scan(&a, &b, &c); err != nil {
+	for _, sums := range factSums {
+		var sum string
+		if err := l.Read.QueryRowContext(ctx, `SELECT COUNT(*) || ' ' || `+sums).Scan(&sum); err != nil {
 			return "", fmt.Errorf("read the facts of a quote: %w", err)
 		}
-		facts += fmt.Sprint(" ", a, b, c)
+		facts += "; " + sum
 	}
 	return facts, nil
 }

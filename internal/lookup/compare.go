@@ -61,15 +61,15 @@ func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 		asked:      make(map[string]bool),
 		nearNames:  nearNames{ledger: o.Ledger, batch: b.ID},
 	}
-	for page, err := range ledger.Pages(o.Ledger.Rows(ctx, batch), mayBeCompared) {
-		if err == nil {
-			err = c.lookUpPage(ctx, page)
-		}
-		if err == nil {
-			err = c.comparePage(ctx, page)
-		}
-		if err != nil {
-			return c.review, err
+	// A new company is compared with the companies of all rows.
+	for _, step := range []func(context.Context, []ledger.Row) error{c.lookUpPage, c.comparePage} {
+		for page, err := range ledger.Pages(o.Ledger.Rows(ctx, batch), mayBeCompared) {
+			if err == nil {
+				err = step(ctx, page)
+			}
+			if err != nil {
+				return c.review, err
+			}
 		}
 	}
 	return c.review, nil

@@ -150,6 +150,9 @@ func TestPropose_QuotesAgainIfOutdated(t *testing.T) {
 		"companies": func(ctx context.Context, l *ledger.Ledger, _ *counted) error {
 			return l.Companies().RememberNames(ctx, map[filing.Key]filing.Company{"name": {ID: "comp_1"}})
 		},
+		"users": func(ctx context.Context, l *ledger.Ledger, _ *counted) error {
+			return l.Companies().RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledgertest.OnBoth(t, func(t *testing.T, database string) {

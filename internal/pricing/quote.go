@@ -51,7 +51,9 @@ type Rates struct {
 func NewRates(prices *PriceBook, fees *Fees) *Rates { return &Rates{prices: prices, fees: fees} }
 
 // Basis implements Quoter.
-func (q *Rates) Basis() string { return fmt.Sprintln(q.prices.wholesale) + q.fees.basis() }
+func (q *Rates) Basis() string {
+	return fmt.Sprintln(q.prices.wholesale, expeditedFees) + q.fees.basis()
+}
 
 // Quote quotes an order. company has the known facts about the company on record. A formation uses
 // its own facts instead. An agent of an existing company is an estimate, because it is free if the

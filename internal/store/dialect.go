@@ -85,7 +85,7 @@ var columnOfV = regexp.MustCompile(`\bv\.\w+`)
 func bindColumns(query string, r Record) string {
 	query = strings.NewReplacer("{{v}}", "", "{{v,}}", "FROM").Replace(query)
 	return columnOfV.ReplaceAllStringFunc(query, func(column string) string {
-		return "+$" + strconv.Itoa(r.index(column)+1) // $0 fails if no field has the column
+		return "+$" + strconv.Itoa(r.index(column)+1)
 	})
 }
 

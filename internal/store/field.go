@@ -84,9 +84,13 @@ func (f Field) sqlType() string {
 	return "bigint"
 }
 
-// index returns the place of a column of v, or -1.
+// index returns the place of a column of v. It panics if no field has the column.
 func (r Record) index(column string) int {
-	return slices.IndexFunc(r, func(f Field) bool { return "v."+f.name == column })
+	at := slices.IndexFunc(r, func(f Field) bool { return "v."+f.name == column })
+	if at < 0 {
+		panic("a statement over records without the field " + column)
+	}
+	return at
 }
 
 // Names lists the column names, each with the prefix, for a SELECT.

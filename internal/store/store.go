@@ -136,7 +136,9 @@ func (db *DB) openFile() error {
 		"&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
 	db.write = openClean(parsing{named{&sqlitedriver.Driver{}, name}, &db.parsed})
 	db.write.SetMaxOpenConns(1)
-	db.Read = openClean(parsing{named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"}, &db.parsed})
+	// Each commit empties the caches of the reading connections, so they read the mapped file.
+	db.Read = openClean(parsing{named{&sqlitedriver.Driver{},
+		name + "&_pragma=query_only(1)&_pragma=mmap_size(1073741824)"}, &db.parsed})
 	db.Read.SetMaxOpenConns(readers)
 	db.Read.SetMaxIdleConns(readers)
 	return nil
