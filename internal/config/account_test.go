@@ -328,7 +328,8 @@ func TestOpenLedger_AsksForApprovals(t *testing.T) {
 	must(t, err)
 	defer l.Close()
 	must(t, approval.New(l).ChangePolicy(t.Context(), approval.Policy{Second: true}))
-	ledgertest.Submit(t, l, ledger.Batch{ID: "a"}, ledger.Row{Number: 2, Result: filing.Ready, Request: &filing.Request{}})
+	ledgertest.Submit(t, l, ledger.Batch{ID: "a"},
+		ledger.Row{Number: 2, Result: filing.Ready, Request: &filing.Request{}})
 	b, err := l.Batch(t.Context(), "a")
 	must(t, err)
 	if b.Approval.State != ledger.ApprovalNeeded || !b.Approval.Second {

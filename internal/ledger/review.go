@@ -66,8 +66,8 @@ func (l *Ledger) RecordReview(ctx context.Context, batch string, all []Reviewed)
 						ELSE v.message END,
 					faults = v.faults,
 					request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END,
-					blocked_on = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+blockedOnRelease+
-				`' ELSE rows.blocked_on END,
+					blocked_on = CASE WHEN v.result <> 'ready' THEN ''
+						WHEN rows.result = 'invalid' THEN '`+blockedOnRelease+`' ELSE rows.blocked_on END,
 					awaited_key = CASE WHEN v.result <> 'ready' OR rows.result = 'invalid' THEN ''
 						ELSE rows.awaited_key END,
 					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,

@@ -23,7 +23,9 @@ func (records) Company(_ context.Context, id string) (filing.Company, error) {
 	return filing.Company{ID: id, LegalName: name, EntityType: filing.LLC, FormationState: "DE"}, nil
 }
 
-func (records) User(context.Context, string) (filing.User, error) { return filing.User{ID: "user_1"}, nil }
+func (records) User(context.Context, string) (filing.User, error) {
+	return filing.User{ID: "user_1"}, nil
+}
 
 // A new company is compared with the companies of all rows, also of those on later pages.
 func TestCompare_NewCompanyBeforeItsNeighbor(t *testing.T) {

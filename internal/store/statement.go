@@ -84,7 +84,7 @@ func (c *parsedConn) statement(ctx context.Context, query string) (*parsedStmt, 
 	if len(c.statements) >= maxStatements {
 		c.forget()
 	}
-	stmt, err := c.fullConn.PrepareContext(ctx, query)
+	stmt, err := c.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

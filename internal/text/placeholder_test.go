@@ -28,9 +28,9 @@ func TestPlaceholderOf(t *testing.T) {
 // What elsewhere matches passes the cheaper test before it.
 func TestMayRefer(t *testing.T) {
 	for _, before := range []string{"", "(", "**", "please ", "Kindly ", "(PLS "} {
-		for text := range strings.SplitSeq("same as x|Same address|as per x|see the above|Per attached|refer to the notes|"+
-			"see my docs|to be advised|needs address|need zip|no suite|missing unit|unknown city|zip unknown|info needed|"+
-			"Information to come|data missing|street to follow|agent required|address required", "|") {
+		for text := range strings.SplitSeq("same as x|Same address|as per x|see the above|Per attached|"+
+			"refer to the notes|see my docs|to be advised|needs address|need zip|no suite|missing unit|unknown city|"+
+			"zip unknown|info needed|Information to come|data missing|street to follow|agent required", "|") {
 			if text = before + text; !elsewhere.MatchString(text) || !mayRefer(text) {
 				t.Errorf("%q: %v, %v", text, elsewhere.MatchString(text), mayRefer(text))
 			}
