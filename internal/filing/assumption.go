@@ -125,6 +125,13 @@ var Assumptions = []Assumption{
 		Where:    "internal/filing/row_answer.go",
 	},
 	{
+		NotShown: "whether the filing service still refuses a second EIN or qualification after the first was canceled",
+		Taken: "it does. If it does not, and the answer to the first was lost, the second is bought, and the first " +
+			"is an event for an order without a row",
+		Override: "`importer deposit --adjust`",
+		Where:    "internal/filing/product.go",
+	},
+	{
 		NotShown: "whether agent service ordered a moment ago is active, so that a repeated order is not charged",
 		Taken:    "it is not: an agent order whose answer was lost is uncertain",
 		Override: "`FILING_REPEAT_AGENT=1`",

@@ -56,7 +56,7 @@ var productTitles = map[Product]string{
 // Source: spec section 7 (EIN, foreign qualification). Annual reports and formations have no such
 // guard. Section 4, rule 8 promises no second charge for an agent whose service is active, which
 // may not be true of a service that was ordered a moment ago. Assumption: agents are repeatable
-// only if repeatAgents is set.
+// only if repeatAgents is set. Assumption: the guard also holds after the first order was canceled.
 func (p Product) Repeatable(repeatAgents bool) bool {
 	return p == EIN || p == ForeignQualification || repeatAgents && (p == RegisteredAgent || p == AgentChange)
 }

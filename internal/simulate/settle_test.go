@@ -133,6 +133,9 @@ func (w *world) compare() {
 		if existing[charges[id].key] {
 			continue // "EIN already exists" does not say whether an unconfirmed order of ours made it
 		}
+		if charges[id].canceled && w.isReported(id) {
+			continue // once it was canceled, nothing kept the filing service from accepting the repetition
+		}
 		w.fail("the ledger has no order %s: %s", id, charges[id].key)
 	}
 }
@@ -149,7 +152,7 @@ func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
 			key := w.keyOf(o, i)
 			bought[key]++
 			if !o.Renewal {
-				charges[i.ID] = charge{key, i.Amount()}
+				charges[i.ID] = charge{key, i.Amount(), i.Status == "canceled"}
 				w.checkApproved(o, i, key)
 			}
 		}
@@ -175,8 +178,16 @@ func (w *world) checkApproved(o sandbox.Order, i sandbox.Item, key string) {
 
 // charge is what the filing service charged for an item.
 type charge struct {
-	key   string
-	cents int64
+	key      string
+	cents    int64
+	canceled bool
+}
+
+// isReported reports whether an event names an order that no row has.
+func (w *world) isReported(order string) bool {
+	events, err := w.office.ledger.Events().ListUnknown(context.Background(), []string{order})
+	must(err)
+	return len(events) > 0
 }
 
 // compareRow compares a row with the books, and removes its orders from charges.
