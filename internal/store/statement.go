@@ -11,9 +11,11 @@ import (
 // PostgreSQL's driver does. Parsing a statement takes longer than running it for a row.
 type parsing struct {
 	driver.Connector
-	// parsed counts the statements that were parsed.
-	parsed *atomic.Int64
+	count *statementCount
 }
+
+// statementCount counts the statements of SQLite's connections.
+type statementCount struct{ parsed, run atomic.Int64 }
 
 // Connect implements driver.Connector.
 func (p parsing) Connect(ctx context.Context) (driver.Conn, error) {
@@ -21,7 +23,7 @@ func (p parsing) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parsedConn{conn.(fullConn), p.parsed, make(map[string]*parsedStmt)}, nil
+	return &parsedConn{conn.(fullConn), p.count, make(map[string]*parsedStmt)}, nil
 }
 
 // maxStatements is the number of statements that a connection keeps. The program has about half as
@@ -32,7 +34,7 @@ const maxStatements = 500
 // time.
 type parsedConn struct {
 	fullConn
-	parsed *atomic.Int64
+	count *statementCount
 	// statements are the statements by their texts.
 	statements map[string]*parsedStmt
 }
@@ -75,6 +77,7 @@ func (c *parsedConn) QueryContext(ctx context.Context, query string, args []driv
 // statement returns the parsed statement of a text. It returns nil if its earlier result is still
 // being read.
 func (c *parsedConn) statement(ctx context.Context, query string) (*parsedStmt, error) {
+	c.count.run.Add(1)
 	if s, ok := c.statements[query]; ok {
 		if s.reading {
 			return nil, nil
@@ -88,7 +91,7 @@ func (c *parsedConn) statement(ctx context.Context, query string) (*parsedStmt, 
 	if err != nil {
 		return nil, err
 	}
-	c.parsed.Add(1)
+	c.count.parsed.Add(1)
 	s := &parsedStmt{Stmt: stmt}
 	c.statements[query] = s
 	return s, nil

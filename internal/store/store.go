@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -65,8 +64,8 @@ type DB struct {
 	schema  int64
 	sealing sealing
 	Lock    *ProcessLock
-	// parsed counts the statements that SQLite's connections have parsed.
-	parsed atomic.Int64
+	// count is about SQLite's connections.
+	count statementCount
 
 	// OnChange is called at the beginning of every change. Nil calls nothing. Set it before the first
 	// change.
@@ -134,11 +133,11 @@ func (db *DB) openFile() error {
 	name := "file:" + (&url.URL{Path: db.path()}).EscapedPath() +
 		"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
 		"&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
-	db.write = openClean(parsing{named{&sqlitedriver.Driver{}, name}, &db.parsed})
+	db.write = openClean(parsing{named{&sqlitedriver.Driver{}, name}, &db.count})
 	db.write.SetMaxOpenConns(1)
 	// Each commit empties the caches of the reading connections, so they read the mapped file.
 	db.Read = openClean(parsing{named{&sqlitedriver.Driver{},
-		name + "&_pragma=query_only(1)&_pragma=mmap_size(1073741824)"}, &db.parsed})
+		name + "&_pragma=query_only(1)&_pragma=mmap_size(1073741824)"}, &db.count})
 	db.Read.SetMaxOpenConns(readers)
 	db.Read.SetMaxIdleConns(readers)
 	return nil
@@ -233,9 +232,11 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Parsed returns the number of statements that SQLite's connections have parsed so far. It is 0 with
-// PostgreSQL, whose driver keeps statements itself.
-func (db *DB) Parsed() int { return int(db.parsed.Load()) }
+// Statements returns how many statements SQLite's connections have parsed and run so far. Both are 0
+// with PostgreSQL, whose driver keeps statements itself.
+func (db *DB) Statements() (parsed, run int) {
+	return int(db.count.parsed.Load()), int(db.count.run.Load())
+}
 
 // Now returns the database's time.
 func (db *DB) Now() time.Time { return db.Clock.now() }
