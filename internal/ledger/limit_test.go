@@ -171,6 +171,22 @@ func TestWhatHasNoLimit(t *testing.T) {
 	})
 }
 
+// A row for which no cost was approved is not sent, however little it costs.
+func TestWithoutAnApprovedCost(t *testing.T) {
+	onBothDatabases(t, func(s *suite) {
+		s.config.Tolerance = 2 * cost
+		l := s.open()
+		row := s.quoted(l, "a", cost)[0]
+		s.exec(`UPDATE rows SET approved = -1`)
+		if begun := s.begin(l, intent(row)); !begun.Dearer || begun.Attempt != 0 {
+			s.Errorf("sent: %+v", begun)
+		}
+		if r := s.row(l, row.ID); !strings.Contains(r.Message, "no cost was approved") {
+			s.Error(r.Message)
+		}
+	})
+}
+
 func (s *suite) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 	s.Helper()
 	in := intent(r)

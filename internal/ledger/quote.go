@@ -57,8 +57,9 @@ func (l Quotes) SaveBatch(ctx context.Context, batch string, quote []byte) error
 	return store.Wrap("save the quote of batch "+batch, err)
 }
 
-// factSums are sums over the records that a quote may depend on. Each change of such a record changes
-// one of them. A time counts without its days, so that the sum of many times does not overflow.
+// factSums are sums over the records that a quote may depend on. They detect a change of such a
+// record, except a coincidence. Begin compares the cost of each order in any case. A time counts
+// without its days, so that the sum of many times does not overflow.
 var factSums = []string{
 	`COALESCE(SUM(bought * row), 0) || ' ' || COALESCE(SUM(at % 86400000), 0) FROM purchases`,
 	`COALESCE(SUM(CASE WHEN lower(filing_status) IN ('canceled', 'cancelled') THEN id ELSE 0 END), 0) || ' ' ||

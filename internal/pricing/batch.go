@@ -32,8 +32,8 @@ type BatchQuote struct {
 	Total money.Cost
 	// Plan identifies the ready orders and their cost. See ApprovalHash.
 	Plan string
-	// Basis identifies everything that determined the quote. While it is the same, a new quote would
-	// be the same.
+	// Basis identifies the prices, fees, facts and rows that determined the quote. While it is the
+	// same, the batch is not quoted again.
 	Basis string
 	// Kinds are grouped by product and, if the state charges a fee, by that fee.
 	Kinds []KindQuote

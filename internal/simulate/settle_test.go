@@ -133,7 +133,7 @@ func (w *world) compare() {
 		if existing[charges[id].key] {
 			continue // "EIN already exists" does not say whether an unconfirmed order of ours made it
 		}
-		if charges[id].canceled && w.isReported(id) {
+		if charges[id].repeatable && w.isReported(id) {
 			continue // once it was canceled, nothing kept the filing service from accepting the repetition
 		}
 		w.fail("the ledger has no order %s: %s", id, charges[id].key)
@@ -152,7 +152,8 @@ func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
 			key := w.keyOf(o, i)
 			bought[key]++
 			if !o.Renewal {
-				charges[i.ID] = charge{key, i.Amount(), i.Status == "canceled"}
+				charges[i.ID] = charge{key, i.Amount(),
+					i.Status == "canceled" && (i.Product == "ein" || i.Product == "foreign_qualification")}
 				w.checkApproved(o, i, key)
 			}
 		}
@@ -178,9 +179,11 @@ func (w *world) checkApproved(o sandbox.Order, i sandbox.Item, key string) {
 
 // charge is what the filing service charged for an item.
 type charge struct {
-	key      string
-	cents    int64
-	canceled bool
+	key   string
+	cents int64
+	// repeatable reports whether the filing service would have refused a repetition, had the item not
+	// been canceled.
+	repeatable bool
 }
 
 // isReported reports whether an event names an order that no row has.

@@ -33,8 +33,9 @@ type Dialect struct {
 // v alone, and {{v,}} for v before further tables.
 //
 // PostgreSQL is a network away, so it gets all records at once, as one array per column. SQLite is
-// in the process and gets them one by one, as the arguments of a statement in place of the columns
-// of v. In SQLite, unpacking an array or an UPDATE from a table takes several times as long.
+// in the process. A statement that writes gets the records one by one, as its arguments in place of
+// the columns of v, because an UPDATE from a table takes several times as long. A query gets them as
+// a JSON array.
 var (
 	sqlite = Dialect{
 		goose:  goose.DialectSQLite3,

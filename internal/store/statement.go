@@ -8,7 +8,7 @@ import (
 )
 
 // parsing is a connector of SQLite whose connections keep the statements that they have parsed, as
-// PostgreSQL's driver does. Parsing a statement takes longer than running it for a row.
+// PostgreSQL's driver does. For a row, parsing a statement often takes longer than running it.
 type parsing struct {
 	driver.Connector
 	count *statementCount
@@ -26,8 +26,8 @@ func (p parsing) Connect(ctx context.Context) (driver.Conn, error) {
 	return &parsedConn{conn.(fullConn), p.count, make(map[string]*parsedStmt)}, nil
 }
 
-// maxStatements is the number of statements that a connection keeps. The program has about half as
-// many, except the searches with conditions that a person combines.
+// maxStatements limits the statements that a connection keeps, because a person combines the
+// conditions of a search.
 const maxStatements = 500
 
 // parsedConn is a connection of SQLite with its parsed statements. Only one goroutine uses it at a
