@@ -177,6 +177,15 @@ func (f *fleet) start(vars []string, args ...string) *process {
 			f.Error("a secret stands in the log")
 		}
 	})
+	// Before its first line, a signal would end it by default.
+	p.await("it says something or ends", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return p.said() != ""
+		}
+	})
 	return p
 }
 
