@@ -147,10 +147,13 @@ type asDocument struct{ field reflect.Value }
 func (d asDocument) Scan(value any) error {
 	var text []byte
 	switch v := value.(type) {
+	case nil:
 	case string:
 		text = []byte(v)
 	case []byte:
 		text = v
+	default:
+		return fmt.Errorf("%v is no document", value)
 	}
 	if len(text) == 0 {
 		return nil

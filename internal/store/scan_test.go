@@ -45,14 +45,14 @@ func TestListScansByName(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, damaged := range []string{"damaged", "{", "[1]"} {
+	for _, damaged := range []any{"damaged", "{", "[1]", 5} {
 		if got, err := List[struct{ Map map[string]string }](context.Background(), db, "test", `SELECT $1 AS map`,
 			damaged); err == nil {
-			t.Errorf("%s is %+v", damaged, got)
+			t.Errorf("%v is %+v", damaged, got)
 		}
 		if got, err := List[struct{ Costs []money.Cost }](context.Background(), db, "test", `SELECT $1 AS costs`,
 			damaged); err == nil {
-			t.Errorf("%s is %+v", damaged, got)
+			t.Errorf("%v is %+v", damaged, got)
 		}
 	}
 	if _, err := Find[int](context.Background(), db, ErrNotFound, "test", `SELECT 1 WHERE 1 = 0`); err == nil {

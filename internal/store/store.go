@@ -64,7 +64,7 @@ type DB struct {
 	schema  int64
 	sealing sealing
 	Lock    *ProcessLock
-	// count is about SQLite's connections.
+	// count counts the statements of SQLite's connections.
 	count statementCount
 
 	// OnChange is called at the beginning of every change. Nil calls nothing. Set it before the first
