@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 // The ports are below the range of outgoing connections (from 32768 on Linux, 49152 elsewhere), so
@@ -14,10 +15,17 @@ const (
 	highestPort = 32_000
 )
 
-// Free returns a random loopback address on which no server listens.
+// given has the ports that this process has received. The server of one may not have started yet.
+var given sync.Map
+
+// Free returns a random loopback address on which no server listens. A process never receives the
+// same one twice.
 func Free() string {
 	for {
 		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		if _, twice := given.LoadOrStore(port, true); twice {
+			continue
+		}
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		listener, err := net.Listen("tcp", address)
 		if err != nil {

@@ -28,3 +28,15 @@ func TestConnectionsTakeNoFreeAddress(t *testing.T) {
 	}
 	_ = listener.Close()
 }
+
+// An address whose server has not started yet is not given again.
+func TestNoAddressIsGivenTwice(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 1000 {
+		address := Free()
+		if seen[address] {
+			t.Fatalf("%s was given twice", address)
+		}
+		seen[address] = true
+	}
+}
