@@ -40,11 +40,23 @@ const durable = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', '
 // connected is the key under which a connection stores the time at which it was made.
 const connected = "connected"
 
-// byIndex restricts a session to the indexes. PostgreSQL makes statistics only after a table has
-// grown. Without them it assumes that tables are small, and the plan that it keeps for a statement
-// reads all the rows or orders of a season for each group. A small table without an index then
-// seems expensive, and JIT compilation must not be used for it.
-const byIndex = `set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
+// byIndex makes a session join tables as SQLite does, by loops over their indexes. The indexes are
+// made for such loops. PostgreSQL makes statistics only after a table has grown. Without them, the
+// plan that it keeps for a statement reads all rows or orders of a season for each group. A small
+// table without an index then seems expensive, and JIT compilation must not be used for it.
+const byIndex = `set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+	set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)`
+
+// Analyze updates PostgreSQL's statistics of a table, from which it plans statements. PostgreSQL does
+// so itself, but only up to a minute after a change of many rows. Analyze does nothing with SQLite.
+func (db *DB) Analyze(ctx context.Context, table string) error {
+	if !db.Dialect.IsServer {
+		return nil
+	}
+	// A lock means that maintenance is running, which makes statistics too.
+	_, err := db.write.ExecContext(ctx, `ANALYZE (SKIP_LOCKED) `+table)
+	return err
+}
 
 // openPostgres opens a pool whose connections end if the other end is silent. If a connection was
 // silent, connections that were made before that are not used again.
