@@ -52,18 +52,15 @@ func (t *terminal) repeatLine(line func() string) (stop func()) {
 // phaseAfter is the time after which the progress of a step is shown.
 const phaseAfter = 2 * time.Second
 
-// phase shows the progress of a slow step at a terminal until end is called, because a person who
-// sees nothing begins to type. at sets the progress. The total is 0 if it is unknown.
+// phase shows the progress of a slow step until end is called, because a person who sees nothing
+// begins to type. at sets the progress. The total is 0 if it is unknown.
 func (t *terminal) phase(what string) (at func(done, total int), end func()) {
-	if !t.live {
-		return func(int, int) {}, func() {}
-	}
 	began := time.Now()
 	var shown atomic.Pointer[string]
 	at = func(done, total int) {
 		text := what + ": " + count(done, "row")
 		if total > 0 {
-			text = fmt.Sprintf("%s: %d of %d", what, done, total)
+			text = fmt.Sprintf("%s: %d of %d", what, done, total) + timeLeft(time.Since(began), done, total)
 		}
 		shown.Store(&text)
 	}
@@ -77,6 +74,19 @@ func (t *terminal) phase(what string) (at func(done, total int), end func()) {
 		}
 		return fmt.Sprintf("%s… %s", what, since.Round(time.Second))
 	})
+}
+
+// timeLeft returns the remaining time of a step in words. It returns an empty text during the first
+// 5 %, whose rate is uncertain, and near the end.
+func timeLeft(since time.Duration, done, total int) string {
+	if done*20 < total || done >= total {
+		return ""
+	}
+	left := time.Duration(float64(since) / float64(done) * float64(total-done))
+	if left < phaseAfter {
+		return ""
+	}
+	return ", about " + report.Spell(left) + " left"
 }
 
 // watch shows the progress of a batch until stop is called. trouble returns the reason why the

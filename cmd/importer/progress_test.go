@@ -8,7 +8,7 @@ import (
 )
 
 // TestPhase checks that a step is shown once it has taken a while, that its progress is renewed, and
-// that its end leaves the line clean. Elsewhere than at a terminal nothing is shown.
+// that its end leaves the line clean. In a log a line is added every ten seconds.
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lockedBuffer{}
@@ -24,16 +24,25 @@ func TestPhase(t *testing.T) {
 		shows(phaseAfter-time.Millisecond, "")
 		shows(time.Second, "Looking up companies… 3s")
 		at(120, 400)
-		shows(liveEvery, "Looking up companies: 120 of 400")
+		shows(liveEvery, "Looking up companies: 120 of 400, about 6 seconds left")
+		at(19, 400)
+		shows(liveEvery, "Looking up companies: 19 of 400")
 		at(5000, 0)
 		shows(liveEvery, "Looking up companies: "+count(5000, "row"))
 		end()
 		shows(0, "\r\x1b[K")
-		elsewhere := &lockedBuffer{}
-		_, end = (&terminal{err: elsewhere}).phase("Looking up companies")
-		time.Sleep(time.Minute)
-		if end(); elsewhere.String() != "" {
-			t.Errorf("elsewhere than at a terminal: %q", elsewhere.String())
+		log := &lockedBuffer{}
+		at, end = (&terminal{err: log}).phase("Looking up companies")
+		time.Sleep(15 * time.Second)
+		at(100, 7200)
+		time.Sleep(10 * time.Second)
+		at(1000, 7200)
+		time.Sleep(10 * time.Second)
+		end()
+		want := "Looking up companies… 10s\nLooking up companies: 100 of 7200\n" +
+			"Looking up companies: 1000 of 7200, about 2 minutes 40 seconds left\n"
+		if log.String() != want {
+			t.Errorf("the log shows %q, want %q", log.String(), want)
 		}
 	})
 }

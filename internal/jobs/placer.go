@@ -250,11 +250,16 @@ func (p *Placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	defer release()
 	// Take the token after the slot. Tokens taken before would all be used at once when slots
 	// become free.
-	if p.throttle.Wait(ctx) != nil || !p.state.mayOrder() {
+	if p.throttle.Wait(ctx) != nil {
+		return begun, nil
+	}
+	if !p.state.mayOrder() {
+		p.throttle.Release()
 		return begun, nil
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
 	if err != nil || begun.Attempt == 0 {
+		p.throttle.Release()
 		if begun.Halted.Reason != filing.NoHalt {
 			p.state.setHalt(begun.Halted)
 		}

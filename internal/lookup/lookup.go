@@ -280,6 +280,7 @@ func Ask[T any](ctx context.Context, l *Lookup, call func() (T, error)) (T, erro
 		return none, err
 	}
 	if l.isPaused() || (l.Breaker != nil && !l.Breaker.MayAsk()) {
+		l.Throttle.Release()
 		return none, ErrHalted
 	}
 	v, err := call()

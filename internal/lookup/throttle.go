@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Bucket is a token bucket that processes share.
@@ -41,16 +39,21 @@ type Throttle struct {
 	// fallback applies until retryAt if the bucket cannot be reached.
 	retryAt  time.Time
 	fallback *rate.Limiter
+
+	// released has the times at which tokens were given back. At most burst of them accumulate.
+	released chan time.Time
 }
 
 // NewThrottle returns a throttle of perSecond requests a second for all processes that share the
 // bucket.
 func NewThrottle(perSecond float64, b Bucket) *Throttle {
+	burst := max(1, int(perSecond/10))
 	return &Throttle{
 		bucket:   b,
 		rate:     perSecond,
 		interval: time.Duration(float64(time.Second) / perSecond),
-		burst:    max(1, int(perSecond/10)),
+		burst:    burst,
+		released: make(chan time.Time, burst),
 		batch:    min(max(1, int(perSecond/20)), 64),
 		queue:    make(chan struct{}, 1),
 		fallback: rate.NewLimiter(rate.Limit(perSecond/assumedSharers), 1),
@@ -86,12 +89,34 @@ func (t *Throttle) Wait(ctx context.Context) error {
 	if t.tokens == 0 && !t.reserve(ctx) {
 		return t.fallback.Wait(ctx)
 	}
-	if err := retry.Sleep(ctx, time.Until(t.next)); err != nil {
-		return err // the token remains for the next request
+	next := time.NewTimer(time.Until(t.next))
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err() // the token remains for the next request
+		case at := <-t.released:
+			if time.Since(at) <= time.Duration(t.burst)*t.interval {
+				return nil
+			}
+		case <-next.C:
+			t.tokens--
+			t.next = t.next.Add(t.interval)
+			return nil
+		}
 	}
-	t.tokens--
-	t.next = t.next.Add(t.interval)
-	return nil
+}
+
+// Release gives back the token of a request that was not sent after all. A chunk of rows may be on
+// the queue twice, and the requests of its second copy find their rows sent.
+func (t *Throttle) Release() {
+	if t == nil {
+		return
+	}
+	select {
+	case t.released <- time.Now():
+	default:
+	}
 }
 
 // reserve takes tokens from the bucket. It reports false if the bucket cannot be reached.

@@ -66,3 +66,35 @@ func TestThrottle(t *testing.T) {
 		}
 	})
 }
+
+// A token that was given back lets the next request pass at once, for as long as the bucket would
+// have kept it.
+func TestThrottle_Release(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewThrottle(1, &memoryBucket{})
+		waited := func() time.Duration {
+			t.Helper()
+			began := time.Now()
+			if err := p.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		waited()
+		p.Release()
+		if d := waited(); d != 0 {
+			t.Errorf("a request waited %s although a token was given back", d)
+		}
+		if d := waited(); d != time.Second {
+			t.Errorf("the request after it waited %s, want 1s", d)
+		}
+		p.Release()
+		p.Release()
+		time.Sleep(time.Minute)
+		waited()
+		if d := waited(); d != time.Second {
+			t.Errorf("after a minute, two requests were sent within %s: tokens accumulate", d)
+		}
+		(*Throttle)(nil).Release()
+	})
+}

@@ -76,17 +76,26 @@ const (
 // Moving counts the rows that are sent, or would be if the batch were not held.
 func (h Headline) Moving() int { return h.Left() - h.Short - h.Increased }
 
-// Spell returns a duration in words: "40 seconds", "2 hours 5 minutes".
+// Spell returns a duration in words, within a tenth of its length: "40 seconds",
+// "2 hours 5 minutes", "3 days 1 hour".
 func Spell(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return text.Count(max(1, int(d.Seconds())), "second")
+	case d < 10*time.Minute:
+		return spell(d.Round(10*time.Second), time.Minute, "minute", time.Second, "second")
 	case d < time.Hour:
 		return text.Count(int(d.Round(time.Minute).Minutes()), "minute")
+	case d < 24*time.Hour:
+		return spell(d.Round(time.Minute), time.Hour, "hour", time.Minute, "minute")
 	}
-	hours, minutes := int(d.Hours()), int(d.Minutes())%60
-	if minutes == 0 {
-		return text.Count(hours, "hour")
+	return spell(d.Round(time.Hour), 24*time.Hour, "day", time.Hour, "hour")
+}
+
+func spell(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
+	words := text.Count(int(d/large), largeName)
+	if rest := d % large; rest > 0 {
+		words += " " + text.Count(int(rest/small), smallName)
 	}
-	return text.Count(hours, "hour") + " " + text.Count(minutes, "minute")
+	return words
 }

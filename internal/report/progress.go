@@ -64,9 +64,13 @@ func (p Progress) String() string {
 	}
 	parts = append(parts, p.Spent.String()+" spent")
 	if p.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f/s", p.Rate))
+		rate := fmt.Sprintf("%.0f/s", p.Rate)
+		if p.Rate < 10 {
+			rate = fmt.Sprintf("%.0f/min", 60*p.Rate)
+		}
+		parts = append(parts, rate)
 		if p.Answered < p.Total {
-			parts = append(parts, "about "+p.Remaining.String()+" left")
+			parts = append(parts, "about "+Spell(p.Remaining)+" left")
 		}
 	}
 	return strings.Join(parts, "  ")

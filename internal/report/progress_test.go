@@ -36,7 +36,9 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 			"100/1000  100 placed  at least $1,000.00 spent"},
 		{"no time has passed", at(101, 899), ledger.Halted{}, 0, 0, 0, "101/1000  101 placed  $1,010.00 spent"},
 		{"what was there before is not counted in", at(200, 800), ledger.Halted{}, 10 * time.Second, 10,
-			80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1m20s left"},
+			80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1 minute 20 seconds left"},
+		{"at a slow rate", at(110, 890), ledger.Halted{}, 20 * time.Second, 0.5,
+			1780 * time.Second, "110/1000  110 placed  $1,100.00 spent  30/min  about 30 minutes left"},
 		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.HaltFunds}, 10 * time.Second, 0, 0,
 			"200/1000  200 placed  $2,000.00 spent"},
 		{"at its end nothing is left", at(1000, 0), ledger.Halted{}, 90 * time.Second, 10, 0,
@@ -48,5 +50,23 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 				t.Errorf("%v a second, %v left, %q; want %v, %v, %q", p.Rate, p.Remaining, p, c.rate, c.left, c.text)
 			}
 		})
+	}
+}
+
+func TestSpell(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                              "1 second",
+		59*time.Second + 999999999:     "59 seconds",
+		84 * time.Second:               "1 minute 20 seconds",
+		3 * time.Minute:                "3 minutes",
+		29*time.Minute + time.Minute/2: "30 minutes",
+		125 * time.Minute:              "2 hours 5 minutes",
+		2 * time.Hour:                  "2 hours",
+		23*time.Hour + 59*time.Minute:  "23 hours 59 minutes",
+		49*time.Hour + 20*time.Minute:  "2 days 1 hour",
+	} {
+		if got := report.Spell(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
 	}
 }
