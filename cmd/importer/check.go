@@ -64,7 +64,7 @@ func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) err
 	t.say("%s", imp.ColumnSummary())
 	var groups problemGroups
 	problems, errors, warnings := 0, 0, 0
-	_, end := t.phase("Reading " + filepath.Base(path))
+	reading := t.startPhase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
@@ -80,7 +80,7 @@ func runCheck(ctx context.Context, o checkOptions, t *terminal, path string) err
 		groups.add(p)
 		return nil
 	})
-	end()
+	reading.end()
 	if err != nil {
 		return err
 	}

@@ -52,27 +52,46 @@ func (t *terminal) repeatLine(line func() string) (stop func()) {
 // phaseAfter is the time after which the progress of a step is shown.
 const phaseAfter = 2 * time.Second
 
-// phase shows the progress of a slow step until end is called, because a person who sees nothing
-// begins to type. at sets the progress. The total is 0 if it is unknown.
-func (t *terminal) phase(what string) (at func(done, total int), end func()) {
-	began := time.Now()
-	var shown atomic.Pointer[string]
-	at = func(done, total int) {
-		text := what + ": " + count(done, "row")
-		if total > 0 {
-			text = fmt.Sprintf("%s: %d of %d", what, done, total) + timeLeft(time.Since(began), done, total)
-		}
-		shown.Store(&text)
-	}
-	return at, t.repeatLine(func() string {
-		since := time.Since(began)
-		switch text := shown.Load(); {
-		case since < phaseAfter:
+// phase is a slow step of a command.
+type phase struct {
+	what  string
+	began time.Time
+	// shown returns the text to show when the phase has taken a time.
+	shown atomic.Pointer[func(time.Duration) string]
+	// end ends the phase.
+	end func()
+}
+
+// startPhase shows a slow step until its end, because a person who sees nothing begins to type.
+func (t *terminal) startPhase(what string) *phase {
+	p := &phase{what: what, began: time.Now()}
+	p.show(func(since time.Duration) string { return fmt.Sprintf("… %s", since.Round(time.Second)) })
+	p.end = t.repeatLine(func() string {
+		since := time.Since(p.began)
+		if since < phaseAfter {
 			return ""
-		case text != nil:
-			return *text
 		}
-		return fmt.Sprintf("%s… %s", what, since.Round(time.Second))
+		return p.what + (*p.shown.Load())(since)
+	})
+	return p
+}
+
+func (p *phase) show(text func(since time.Duration) string) { p.shown.Store(&text) }
+
+// at sets the progress in rows. The total is 0 if it is unknown.
+func (p *phase) at(done, total int) {
+	p.show(func(since time.Duration) string {
+		if total == 0 {
+			return ": " + count(done, "row")
+		}
+		return fmt.Sprintf(": %d of %d", done, total) + timeLeft(since, done, total)
+	})
+}
+
+// waits shows that the filing service allows no request for a while.
+func (p *phase) waits(d time.Duration) {
+	p.show(func(time.Duration) string {
+		return ": the filing service allows no more requests for " + report.Spell(d)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lockedBuffer{}
-		at, end := (&terminal{err: out, live: true}).phase("Looking up companies")
+		p := (&terminal{err: out, live: true}).startPhase("Looking up companies")
 		shows := func(after time.Duration, want string) {
 			t.Helper()
 			time.Sleep(after)
@@ -23,24 +23,26 @@ func TestPhase(t *testing.T) {
 		}
 		shows(phaseAfter-time.Millisecond, "")
 		shows(time.Second, "Looking up companies… 3s")
-		at(120, 400)
-		shows(liveEvery, "Looking up companies: 120 of 400, about 6 seconds left")
-		at(19, 400)
+		p.at(120, 400)
+		shows(liveEvery, "Looking up companies: 120 of 400, about 7 seconds left")
+		p.at(19, 400)
 		shows(liveEvery, "Looking up companies: 19 of 400")
-		at(5000, 0)
+		p.at(5000, 0)
 		shows(liveEvery, "Looking up companies: "+count(5000, "row"))
-		end()
+		p.waits(42 * time.Second)
+		shows(liveEvery, "Looking up companies: the filing service allows no more requests for 42 seconds")
+		p.end()
 		shows(0, "\r\x1b[K")
 		log := &lockedBuffer{}
-		at, end = (&terminal{err: log}).phase("Looking up companies")
+		p = (&terminal{err: log}).startPhase("Looking up companies")
 		time.Sleep(15 * time.Second)
-		at(100, 7200)
+		p.at(100, 7200)
 		time.Sleep(10 * time.Second)
-		at(1000, 7200)
+		p.at(1000, 7200)
 		time.Sleep(10 * time.Second)
-		end()
+		p.end()
 		want := "Looking up companies… 10s\nLooking up companies: 100 of 7200\n" +
-			"Looking up companies: 1000 of 7200, about 2 minutes 40 seconds left\n"
+			"Looking up companies: 1000 of 7200, about 3 minutes 10 seconds left\n"
 		if log.String() != want {
 			t.Errorf("the log shows %q, want %q", log.String(), want)
 		}

@@ -23,6 +23,9 @@ const (
 // sayReview prints the rows that are not sent because their company differs from its record. The
 // other differences are among the warnings of the rows to send.
 func sayReview(t *terminal, review lookup.Review) {
+	if note := review.Note(); note != "" {
+		t.say("%s: %s", t.yellow("Warning"), note)
+	}
 	held := review.HeldBack
 	if len(held) == 0 {
 		return

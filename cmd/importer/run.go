@@ -272,14 +272,14 @@ func (r *filingRun) importFile(ctx context.Context) error {
 		r.terminal.say("A new ledger begins in %s (%s). It does not have orders that were placed elsewhere.",
 			r.chosen.Path, r.chosen.Owner)
 	}
-	at, end := r.terminal.phase("Reading " + filepath.Base(r.path))
+	reading := r.terminal.startPhase("Reading " + filepath.Base(r.path))
 	recorded, err := intake.Record(ctx, r.ledger, imp, intake.Recording{
 		By:       currentUser(),
-		Counted:  func(rows int) { at(rows, 0) },
+		Counted:  func(rows int) { reading.at(rows, 0) },
 		Waiting:  func(err error) { r.terminal.say("Waiting: %s.", err) },
 		Patience: r.opts.giveUpAfter,
 	})
-	end()
+	reading.end()
 	if err != nil {
 		return err
 	}
@@ -478,7 +478,7 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 	if err != nil {
 		return intake.Quote{}, err
 	}
-	at, end := r.terminal.phase("Looking up companies")
+	lookingUp := r.terminal.startPhase("Looking up companies")
 	o := intake.Quoting{
 		Ledger:      r.ledger,
 		Prices:      func(context.Context) (pricing.Quoter, error) { return quoter, nil },
@@ -486,7 +486,8 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 		Concurrency: r.env.Concurrency,
 		Accept:      r.opts.acceptNames,
 		Secret:      len(secrets) > 0,
-		LookedUp:    at,
+		LookedUp:    lookingUp.at,
+		Waiting:     lookingUp.waits,
 	}
 	// If no one reads the quote, the workers look up each company before they send its row.
 	skip := r.submits && r.opts.yes && !r.opts.acceptNames && !r.opts.approve
@@ -495,7 +496,7 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 		o.Records = r.client
 	}
 	q, err := o.Quote(ctx, r.batch.ID)
-	end()
+	lookingUp.end()
 	if err == nil {
 		sayReview(r.terminal, q.Review)
 	}

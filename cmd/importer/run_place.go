@@ -82,7 +82,7 @@ func idsOf(u *jobs.Unrecorded) string { return cmp.Or(strings.Join(u.IDs(), ", "
 func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 	// The results are also written after Ctrl-C.
 	ctx = context.WithoutCancel(ctx)
-	_, end := r.terminal.phase("Writing the results")
+	writing := r.terminal.startPhase("Writing the results")
 	var s report.Summary
 	var b ledger.Batch
 	err := r.waiter.throughOutage(ctx, func() (err error) {
@@ -96,7 +96,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.RunResult) error {
 		}
 		return err
 	})
-	end()
+	writing.end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE",
 			err, r.results)

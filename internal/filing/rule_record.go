@@ -25,10 +25,12 @@ var (
 )
 
 // RecordRule begins the name of every rule that compares with the record. ConfirmedNameRule warns
-// that the names differ and that a person confirmed the row's name for the company.
+// that the names differ and that a person confirmed the row's name for the company. NoRecordRule
+// means that the filing service has no record with the row's Company ID.
 const (
 	RecordRule        = "record."
 	ConfirmedNameRule = RecordRule + "name-confirmed"
+	NoRecordRule      = RecordRule + "company"
 )
 
 // Difference is a contradiction between a row and the filing service's record of its company.

@@ -95,6 +95,8 @@ type Quoting struct {
 
 	// LookedUp receives the number of rows that are looked up. May be nil.
 	LookedUp func(done, total int)
+	// Waiting is called if the filing service asks to wait before more is looked up. May be nil.
+	Waiting func(time.Duration)
 	// Priced is called before the rows are priced. May be nil.
 	Priced func()
 }
@@ -139,6 +141,7 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 			Records:  o.Records,
 			Accept:   o.Accept,
 			Progress: o.LookedUp,
+			Waiting:  o.Waiting,
 		})
 		if err != nil {
 			return err

@@ -2,13 +2,19 @@ package lookup
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // HeldBack is a row that is not sent because of its company's record.
@@ -26,6 +32,19 @@ type Review struct {
 	Accepted int
 	// Released is the number of rows that an earlier comparison held back and that are ready now.
 	Released int
+	// NotCompared is the number of rows whose company could not be looked up. It is compared before
+	// the row is sent.
+	NotCompared int
+}
+
+// Note returns a sentence for the approver about the rows that were not compared. It is empty if all
+// were.
+func (r Review) Note() string {
+	if r.NotCompared == 0 {
+		return ""
+	}
+	return "The filing service did not give its record of the company of " + text.Count(r.NotCompared, "row") +
+		". Each is compared before it is sent."
 }
 
 // Comparison configures Compare.
@@ -36,6 +55,8 @@ type Comparison struct {
 	Accept bool
 	// Progress receives the number of rows that are looked up. It may be nil.
 	Progress func(done, total int)
+	// Waiting is called if the filing service asks to wait before more is looked up. It may be nil.
+	Waiting func(time.Duration)
 }
 
 // Compare looks up the companies and users of the rows of a batch that may still be sent. It
@@ -43,7 +64,8 @@ type Comparison struct {
 // looked up here. It only reads from the filing service, because the batch is not approved yet.
 // A Resolver creates missing users and completes companies later. A row that names another
 // company than its Company ID is held back, unless a person accepts the names of the filing
-// service. Rows that an earlier comparison held back are compared again.
+// service. A row whose company does not exist gets a warning. Rows that an earlier comparison held
+// back are compared again. If the filing service asks to wait, Compare waits.
 func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 	b, err := o.Ledger.Batch(ctx, batch)
 	if err != nil {
@@ -59,6 +81,7 @@ func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 		lookup:     New(o.Records, o.Config),
 		total:      figures.Counts[filing.Ready],
 		asked:      make(map[string]bool),
+		refused:    make(map[string]string),
 		nearNames:  nearNames{ledger: o.Ledger, batch: b.ID},
 	}
 	// A new company is compared with the companies of all rows.
@@ -90,6 +113,12 @@ type comparison struct {
 	asked     map[string]bool
 	nearNames nearNames
 	review    Review
+
+	mu sync.Mutex
+	// refused has the reasons why the filing service has no record, by the references of companies.
+	refused map[string]string
+	// waitsUntil is the end of the last wait that was reported.
+	waitsUntil time.Time
 }
 
 // lookUpPage looks up the users and companies of a page of rows that were not looked up for the
@@ -113,23 +142,63 @@ func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row) error {
 		user, company := r.User.Ref(), r.Company.Ref
 		if _, known := l.knownUser(user); !known && r.User.ID == "" && c.askOnce("user "+user) {
 			g.Go(func() error {
-				u, err := l.askForUser(ctx, r.User.Email)
-				if err == nil {
-					err = l.keepUser(ctx, user, u)
-				}
-				return ignoreRowError(err)
+				return c.ask(ctx, func() error {
+					u, err := l.askForUser(ctx, r.User.Email)
+					if err == nil {
+						err = l.keepUser(ctx, user, u)
+					}
+					return err
+				})
 			})
 		}
 		known, found := l.cached(companyKey{c.batch.ID, company})
 		if r.Order.Formation == nil && company != "" && (!found || !isUsable(r, known.Company)) &&
 			c.askOnce("company "+company) {
 			g.Go(func() error {
-				_, err := l.Company(ctx, c.batch.ID, r)
-				return ignoreRowError(err)
+				return c.ask(ctx, func() error {
+					_, err := l.Company(ctx, c.batch.ID, r)
+					c.noteRefused(company, err)
+					return err
+				})
 			})
 		}
 	}
 	return g.Wait()
+}
+
+// ask looks up a record. It repeats the look-up while the filing service asks to wait. It ignores
+// errors that only concern the row.
+func (c *comparison) ask(ctx context.Context, lookUp func() error) error {
+	for {
+		err := lookUp()
+		wait := c.lookup.busyFor()
+		if wait <= 0 || (!errors.Is(err, filingapi.ErrBusy) && !errors.Is(err, ErrHalted)) {
+			return ignoreRowError(err)
+		}
+		c.reportWait(wait)
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// reportWait reports a wait once, although several look-ups wait.
+func (c *comparison) reportWait(wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); c.Waiting != nil && now.After(c.waitsUntil) {
+		c.waitsUntil = now.Add(wait)
+		c.Waiting(wait)
+	}
+}
+
+// noteRefused notes that the filing service has no record of a company.
+func (c *comparison) noteRefused(ref string, err error) {
+	if e := (*Error)(nil); errors.As(err, &e) && e.Next == filing.Rejected {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused[ref] = e.Message
+	}
 }
 
 func (c *comparison) askOnce(what string) bool {
@@ -148,10 +217,21 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	var changed []ledger.Reviewed
 	for i := range page {
 		row, r := &page[i], requests[i]
-		known, _ := c.lookup.cached(companyKey{c.batch.ID, r.Company.Ref})
+		known, found := c.lookup.cached(companyKey{c.batch.ID, r.Company.Ref})
 		record := known.Company
 		collectNames(names, r, record)
 		differences := r.Differences(record)
+		switch reason, refused := c.refused[r.Company.Ref]; {
+		case refused:
+			differences = append(differences, filing.Difference{
+				Rule:    filing.NoRecordRule,
+				Column:  filing.CompanyIDColumn,
+				Message: reason,
+				Warning: true,
+			})
+		case !found && r.Company.Ref != "" && r.Order.Formation == nil:
+			c.review.NotCompared++
+		}
 		var accepted *filing.Request
 		if c.Accept && slices.ContainsFunc(differences,
 			func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {

@@ -61,8 +61,9 @@ type Lookup struct {
 	mu        sync.RWMutex
 	companies map[companyKey]cachedCompany
 	users     map[string]filing.User
-	// pausedUntil is set by an answer that asks every process to wait.
-	pausedUntil time.Time
+	// pausedUntil is set by an answer that asks every process to wait. busyUntil is the time that the
+	// filing service named.
+	pausedUntil, busyUntil time.Time
 }
 
 // companyKey is a company as the rows of a batch refer to it. Each batch looks up its companies
@@ -285,7 +286,7 @@ func Ask[T any](ctx context.Context, l *Lookup, call func() (T, error)) (T, erro
 	}
 	v, err := call()
 	if errors.Is(err, filingapi.ErrKeyRefused) || errors.Is(err, filingapi.ErrBusy) {
-		l.pause()
+		l.pause(err)
 	}
 	if l.Breaker != nil {
 		l.Breaker.ObserveLookup(err)
@@ -299,8 +300,22 @@ func (l *Lookup) isPaused() bool {
 	return l.Now().Before(l.pausedUntil)
 }
 
-func (l *Lookup) pause() {
+func (l *Lookup) pause(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pausedUntil = l.Now().Add(pauseFor)
+	if !errors.Is(err, filingapi.ErrBusy) {
+		return
+	}
+	l.busyUntil = l.pausedUntil
+	if answered := (*filingapi.Error)(nil); errors.As(err, &answered) && answered.RetryAfter > pauseFor {
+		l.busyUntil = l.Now().Add(answered.RetryAfter)
+	}
+}
+
+// busyFor returns how long the filing service has asked to wait.
+func (l *Lookup) busyFor() time.Duration {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.busyUntil.Sub(l.Now())
 }

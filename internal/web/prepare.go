@@ -375,8 +375,10 @@ func quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 		return q
 	}
 	q.BatchQuote, q.Bought = quote.BatchQuote, quote.Bought
-	if quote.Endpoint != "" {
-		q.Standing = append(q.Standing, quote.Endpoint)
+	for _, note := range []string{quote.Review.Note(), quote.Endpoint} {
+		if note != "" {
+			q.Standing = append(q.Standing, note)
+		}
 	}
 	for _, note := range quote.Notes() {
 		q.Standing = append(q.Standing, note.Text())
