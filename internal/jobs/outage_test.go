@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -182,5 +185,42 @@ func TestThrottle_SlowRateIsNoOutage(t *testing.T) {
 	w := f.start(sharing(queue), func(c *jobs.Config) { c.Throttle = queue.Throttle(1, t.TempDir()) })
 	if end := f.await(w, "a", jobs.WaitLimits{Silence: 100 * time.Millisecond}); end.Reason != jobs.Finished {
 		t.Errorf("%+v", end)
+	}
+}
+
+// countingBucket counts the tokens that a throttle takes from it.
+type countingBucket struct{ taken atomic.Int64 }
+
+func (b *countingBucket) Reserve(_ context.Context, _ time.Duration, wanted, _ int) (time.Duration, error) {
+	b.taken.Add(int64(wanted))
+	return 0, nil
+}
+
+// The queue may deliver a chunk of rows twice. The second copy uses none of the allowed requests.
+func TestThrottle_SecondCopyOfChunkUsesNoToken(t *testing.T) {
+	const perSecond, reservedAtOnce = 1000, 50
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", requests(100, agentChange)...)
+	var ids []int64
+	for _, row := range f.rows("a") {
+		ids = append(ids, row.ID)
+	}
+	bucket := &countingBucket{}
+	w := f.start(func(c *jobs.Config) {
+		c.Batch = "none" // the queue delivers nothing
+		c.Throttle = lookup.NewThrottle(perSecond, bucket)
+	})
+	var copies sync.WaitGroup
+	for range 4 {
+		copies.Go(func() { _ = w.Handle(t.Context(), ids...) })
+	}
+	copies.Wait()
+	f.want("a", ledger.Counts{filing.Placed: 100})
+	var sent int64
+	for _, n := range f.service.Books().Requests {
+		sent += int64(n)
+	}
+	if unused := bucket.taken.Load() - sent; unused > reservedAtOnce {
+		t.Errorf("%d tokens were taken for %d requests", sent+unused, sent)
 	}
 }

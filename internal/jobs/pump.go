@@ -35,6 +35,7 @@ type pump struct {
 	state  *sendState
 	// batch limits the pump to one batch. All batches are pumped if it is empty.
 	batch string
+	consumer *consumer
 	// handlers is the number of tasks that are handled at the same time.
 	handlers int
 	now      func() time.Time
@@ -61,6 +62,7 @@ func (p *pump) run(ctx context.Context) {
 			p.failures.report(ctx, "pump", err)
 		}
 		if idle {
+			p.consumer.stopIfIdle(p.now())
 			timer.Reset(idlePollInterval)
 		} else {
 			committed = nil
@@ -115,6 +117,11 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 		p.recordWrite(ctx, err)
 		return false, nil
 	}
+	if pending > 0 {
+		if err := p.consumer.start(now); err != nil {
+			return false, err
+		}
+	}
 	if pending > p.handlers/2 {
 		return false, nil // the next free handler finds a task
 	}
@@ -124,7 +131,8 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 	}
 	if len(ids) > 0 {
 		p.recordWrite(ctx, p.enqueueChunks(ctx, ids, pending, now))
-		return false, nil
+		// A consumer that starts earlier would find an empty queue and wait.
+		return false, p.consumer.start(now)
 	}
 	if pending > 0 {
 		return false, nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // RunResult is why a run ended.
@@ -54,7 +53,7 @@ type WaitLimits struct {
 	Funds bool
 }
 
-// awaitInterval is the shortest polling interval of Await.
+// awaitInterval is the shortest polling interval of Await while no task ends.
 const awaitInterval = 50 * time.Millisecond
 
 // Await returns when no more rows of the batch can be placed for now. It does not stop the
@@ -69,8 +68,11 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (RunResu
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
-		// The next iteration finds the error of the context.
-		_ = retry.Sleep(ctx, max(awaitInterval, 10*time.Since(began)))
+		select {
+		case <-ctx.Done():
+		case <-w.handled:
+		case <-time.After(max(awaitInterval, 10*time.Since(began))):
+		}
 	}
 }
 

@@ -17,10 +17,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
-// taskCheckInterval is the polling interval of an empty queue. At this interval polling costs
-// one or two percent of a core.
-const taskCheckInterval = 50 * time.Millisecond
-
 // Config configures a Worker.
 type Config struct {
 	Service Service
@@ -59,10 +55,11 @@ type Worker struct {
 	pump     *pump
 	placer   *Placer
 	failures *failureLog
-	server   *asynq.Server
 
 	ctx    context.Context
 	cancel context.CancelFunc
+	// handled wakes Await when a task has been handled.
+	handled chan struct{}
 	// loops are the goroutines of the pump and of the sweeper.
 	loops sync.WaitGroup
 	// handling are the tasks being handled, including tasks that the server has given up.
@@ -83,6 +80,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		placer:       placer,
 		failures:     placer.failures,
 		drainTimeout: cmp.Or(c.DrainTimeout, 8*time.Second),
+		handled:      make(chan struct{}, 1),
 	}
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.pump = &pump{
@@ -97,29 +95,30 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		wake:     make(chan struct{}, 1),
 		enqueued: make(map[int64]time.Time),
 	}
+	w.pump.consumer = &consumer{
+		redis:     c.Queue.redis,
+		handler:   w.handle,
+		idleAfter: idleAfter,
+		config: asynq.Config{
+			Concurrency:       w.pump.handlers,
+			Queues:            map[string]int{queueName: 1},
+			TaskCheckInterval: taskCheckInterval,
+			// No task is scheduled, retried or kept, so these have nothing to do.
+			DelayedTaskCheckInterval: time.Minute,
+			JanitorInterval:          time.Minute,
+			ShutdownTimeout:          w.drainTimeout,
+			Logger:                   asynqLogger{c.Log},
+			LogLevel:                 asynq.WarnLevel,
+			// The server does not wait for handlers whose context has ended, and Stop has to wait
+			// for in-flight requests.
+			BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
+		},
+	}
 	sweeper := &sweeper{ledger: c.Ledger, queue: c.Queue, failures: w.failures, log: c.Log}
 	sweeper.shareCommits(w.ctx)
 	if err := sweeper.sweep(w.ctx); err != nil {
 		w.cancel()
 		return nil, err
-	}
-	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
-		Concurrency:       w.pump.handlers,
-		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: taskCheckInterval,
-		// No task is scheduled, retried or kept, so these have nothing to do.
-		DelayedTaskCheckInterval: time.Minute,
-		JanitorInterval:          time.Minute,
-		ShutdownTimeout:          w.drainTimeout,
-		Logger:                   asynqLogger{c.Log},
-		LogLevel:                 asynq.WarnLevel,
-		// The server does not wait for handlers whose context has ended, and Stop has to wait
-		// for in-flight requests.
-		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
-	})
-	if err := w.server.Start(asynq.HandlerFunc(w.handle)); err != nil {
-		w.cancel()
-		return nil, fmt.Errorf("start the queue's handlers: %w", err)
 	}
 	w.loops.Go(func() { w.pump.run(w.ctx) })
 	w.loops.Go(func() { sweeper.run(w.ctx) })
@@ -151,7 +150,7 @@ func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
 	w.loops.Wait()
-	w.server.Shutdown()
+	w.pump.consumer.stop()
 	// The server gives up a task whose lease or timeout has ended, for example while Redis is
 	// down. Its orders are still in flight.
 	recorded := make(chan struct{})
@@ -176,7 +175,15 @@ func (w *Worker) Unrecorded() []*Unrecorded { return w.placer.unrecorded.list() 
 func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
-	defer w.pump.wakeUp()
+	w.pump.consumer.active.Add(1)
+	defer w.pump.consumer.active.Add(-1)
+	defer func() {
+		w.pump.wakeUp()
+		select {
+		case w.handled <- struct{}{}:
+		default:
+		}
+	}()
 	if w.ctx.Err() != nil {
 		return nil
 	}
