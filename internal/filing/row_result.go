@@ -68,6 +68,24 @@ func (r Result) CanBecome(next Result) bool {
 	return slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r && e.To == next })
 }
 
+// Leads reports whether a row that its attempts leave in r may now be in next. A request or a decision
+// about one is recorded as an attempt, so the transitions from Placing, Uncertain and Placed do not
+// count. A request in flight is not recorded yet.
+func (r Result) Leads(next Result) bool {
+	seen := []Result{r}
+	for i := 0; i < len(seen); i++ {
+		if from := seen[i]; from == Placing || from == Uncertain || from == Placed {
+			continue
+		}
+		for _, e := range Edges {
+			if e.From == seen[i] && !slices.Contains(seen, e.To) {
+				seen = append(seen, e.To)
+			}
+		}
+	}
+	return slices.Contains(seen, next)
+}
+
 // Terminal reports whether only a late answer changes a row that is in r.
 func (r Result) Terminal() bool {
 	return !slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r && !e.Late })

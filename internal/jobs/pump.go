@@ -34,7 +34,7 @@ type pump struct {
 	queue  *Queue
 	state  *sendState
 	// batch limits the pump to one batch. All batches are pumped if it is empty.
-	batch string
+	batch    string
 	consumer *consumer
 	// handlers is the number of tasks that are handled at the same time.
 	handlers int

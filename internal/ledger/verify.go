@@ -48,7 +48,8 @@ func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	}
 	defer tx.Rollback()
 	a := &auditor{ctx: ctx, tx: tx, report: &report}
-	for _, check := range []func() error{a.countRecords, a.compareSums, a.listContradictions, a.listBoughtTwice} {
+	for _, check := range []func() error{a.countRecords, a.compareSums, a.listContradictions, a.replayAttempts,
+		a.listBoughtTwice} {
 		if err := check(); err != nil {
 			return report, fmt.Errorf("audit the ledger: %w", err)
 		}
@@ -150,6 +151,9 @@ var contradictions = []struct{ what, query string }{
 				ELSE 0 END) AS reserved, SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries
 				WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
 			WHERE r.reserved <> COALESCE(e.reserved, 0) OR r.spent <> COALESCE(e.spent, 0)`},
+	{"no attempt to place it is recorded",
+		`SELECT r.batch, r.number, r.result AS detail FROM rows r
+			WHERE r.result IN ('placed', 'uncertain') AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id)`},
 	{"two placed rows have one order",
 		`SELECT r.batch, r.number, i.order_id AS detail
 			FROM items i JOIN rows r ON r.id = i.row
