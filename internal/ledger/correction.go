@@ -150,14 +150,16 @@ func listCorrections(ctx context.Context, tx *sql.Tx, batch, original string) (a
 	return store.List[correction](ctx, tx, "read the corrections of batch "+original,
 		`SELECT n.id, n.number, n.result, n.repeats, n.corrects AS "of",
 				CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END AS same,
-				COALESCE(o.id, 0) AS was, COALESCE(o.own_batch, '') AS was_in, COALESCE(o.result, '') AS was_result,
+				COALESCE(o.id, 0) AS was, COALESCE(o.batch, '') AS was_in, COALESCE(o.result, '') AS was_result,
 				CASE WHEN o.result IN ('placing', 'uncertain')
 					OR o.uncertain <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
 						AND a.outcome IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END AS sent
 			FROM rows n
-			LEFT JOIN (SELECT * FROM result_rows WHERE batch = $2) o ON o.number = n.corrects AND n.corrects > 0
+			LEFT JOIN rows p ON p.batch = $2 AND p.number = n.corrects AND n.corrects > 0
+			LEFT JOIN rows o ON o.id = CASE WHEN p.corrected_by <> 0 AND p.result = 'skipped' THEN p.corrected_by
+				ELSE p.id END
 			WHERE n.batch = $1
 			ORDER BY n.number, n.id`, batch, original)
 }

@@ -144,13 +144,10 @@ var contradictions = []struct{ what, query string }{
 			WHERE r.reserved <> 0 AND r.result NOT IN ('placing', 'uncertain')
 			AND NOT (r.result = 'ready' AND r.uncertain <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",
-		`SELECT r.batch, r.number, CAST(r.reserved AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail
-			FROM rows r
-			LEFT JOIN (SELECT row,
-				SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount
-				ELSE 0 END) AS reserved, SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries
-				WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
-			WHERE r.reserved <> COALESCE(e.reserved, 0) OR r.spent <> COALESCE(e.spent, 0)`},
+		`SELECT r.batch, r.number, CAST(r.reserved AS TEXT) || ' and ' || CAST(r.spent AS TEXT) AS detail FROM rows r
+			WHERE r.reserved <> COALESCE((SELECT SUM(CASE e.kind WHEN 'reserve' THEN e.amount WHEN 'post' THEN -e.amount
+				WHEN 'void' THEN -e.amount ELSE 0 END) FROM entries e WHERE e.row = r.id), 0)
+			OR r.spent <> COALESCE((SELECT SUM(e.amount) FROM entries e WHERE e.row = r.id AND e.kind = 'post'), 0)`},
 	{"no attempt to place it is recorded",
 		`SELECT r.batch, r.number, r.result AS detail FROM rows r
 			WHERE r.result IN ('placed', 'uncertain') AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id)`},
