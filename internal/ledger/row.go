@@ -108,10 +108,15 @@ func (l *Ledger) Results(ctx context.Context, batch string) iter.Seq2[Row, error
 	return l.streamInOrder(ctx, selectResults, batch)
 }
 
+// lastOfPage is the number of the last row of a page. PostgreSQL cannot read the view result_rows in
+// the order of an index, and would sort the rest of the batch for each page if the page had a LIMIT.
+const lastOfPage = `COALESCE((SELECT p.number FROM rows p WHERE p.batch = $1 AND p.number > $2
+	ORDER BY p.number LIMIT 1 OFFSET $3), 9223372036854775807)`
+
 func (db *database) streamInOrder(ctx context.Context, from, batch string) iter.Seq2[Row, error] {
 	return db.streamPages(func(last Row) ([]Row, error) {
-		return db.loadPage(ctx, from+`r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`,
-			batch, last.Number, last.ID, pageSize)
+		return db.loadPage(ctx, from+`r.batch = $1 AND r.number > $2 AND r.number <= `+lastOfPage+` ORDER BY r.number, r.id`,
+			batch, last.Number, pageSize-1)
 	})
 }
 
