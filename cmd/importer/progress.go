@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -56,43 +55,55 @@ const phaseAfter = 2 * time.Second
 type phase struct {
 	what  string
 	began time.Time
-	// shown returns the text to show when the phase has taken a time.
-	shown atomic.Pointer[func(time.Duration) string]
 	// end ends the phase.
 	end func()
+
+	mu          sync.Mutex
+	known       bool
+	done, total int
+	waitsUntil  time.Time
 }
 
-// startPhase shows a slow step until its end, because a person who sees nothing begins to type.
+// startPhase shows a slow step until its end, because a person who sees nothing begins to type. A log
+// gets a line every ten seconds.
 func (t *terminal) startPhase(what string) *phase {
 	p := &phase{what: what, began: time.Now()}
-	p.show(func(since time.Duration) string { return fmt.Sprintf("… %s", since.Round(time.Second)) })
 	p.end = t.repeatLine(func() string {
-		since := time.Since(p.began)
-		if since < phaseAfter {
+		if time.Since(p.began) < phaseAfter {
 			return ""
 		}
-		return p.what + (*p.shown.Load())(since)
+		return p.what + p.progress()
 	})
 	return p
 }
 
-func (p *phase) show(text func(since time.Duration) string) { p.shown.Store(&text) }
+func (p *phase) progress() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := time.Since(p.began)
+	switch wait := time.Until(p.waitsUntil); {
+	case wait > 0:
+		return ": the filing service allows no more requests for " + report.Spell(wait)
+	case !p.known:
+		return fmt.Sprintf("… %s", since.Round(time.Second))
+	case p.total == 0:
+		return ": " + count(p.done, "row")
+	}
+	return fmt.Sprintf(": %d of %d", p.done, p.total) + timeLeft(since, p.done, p.total)
+}
 
 // at sets the progress in rows. The total is 0 if it is unknown.
 func (p *phase) at(done, total int) {
-	p.show(func(since time.Duration) string {
-		if total == 0 {
-			return ": " + count(done, "row")
-		}
-		return fmt.Sprintf(": %d of %d", done, total) + timeLeft(since, done, total)
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known, p.done, p.total = true, done, total
 }
 
-// waits shows that the filing service allows no request for a while.
-func (p *phase) waits(d time.Duration) {
-	p.show(func(time.Duration) string {
-		return ": the filing service allows no more requests for " + report.Spell(d)
-	})
+// showWait shows that the filing service allows no request before a time.
+func (p *phase) showWait(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waitsUntil = until
 }
 
 // timeLeft returns the remaining time of a step in words. It returns an empty text during the first

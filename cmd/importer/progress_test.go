@@ -29,8 +29,11 @@ func TestPhase(t *testing.T) {
 		shows(liveEvery, "Looking up companies: 19 of 400")
 		p.at(5000, 0)
 		shows(liveEvery, "Looking up companies: "+count(5000, "row"))
-		p.waits(42 * time.Second)
-		shows(liveEvery, "Looking up companies: the filing service allows no more requests for 42 seconds")
+		p.showWait(time.Now().Add(5 * time.Second))
+		shows(liveEvery, "Looking up companies: the filing service allows no more requests for 5 seconds")
+		p.at(200, 0)
+		shows(2*time.Second, "Looking up companies: the filing service allows no more requests for 3 seconds")
+		shows(3*time.Second, "Looking up companies: 200 rows")
 		p.end()
 		shows(0, "\r\x1b[K")
 		log := &lockedBuffer{}

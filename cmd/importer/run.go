@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -487,7 +488,11 @@ func (r *filingRun) quote(ctx context.Context, queue *jobs.Queue, quoter pricing
 		Accept:      r.opts.acceptNames,
 		Secret:      len(secrets) > 0,
 		LookedUp:    lookingUp.at,
-		Waiting:     lookingUp.waits,
+		Waiting:     lookingUp.showWait,
+		Patience:    r.opts.giveUpAfter,
+	}
+	if r.opts.wait {
+		o.Patience = math.MaxInt64
 	}
 	// If no one reads the quote, the workers look up each company before they send its row.
 	skip := r.submits && r.opts.yes && !r.opts.acceptNames && !r.opts.approve

@@ -26,11 +26,13 @@ var (
 
 // RecordRule begins the name of every rule that compares with the record. ConfirmedNameRule warns
 // that the names differ and that a person confirmed the row's name for the company. NoRecordRule
-// means that the filing service has no record with the row's Company ID.
+// warns that the filing service has no record with the row's Company ID, and RefusedRecordRule that
+// it refuses to give the record.
 const (
 	RecordRule        = "record."
 	ConfirmedNameRule = RecordRule + "name-confirmed"
 	NoRecordRule      = RecordRule + "company"
+	RefusedRecordRule = RecordRule + "refused"
 )
 
 // Difference is a contradiction between a row and the filing service's record of its company.

@@ -96,7 +96,9 @@ type Quoting struct {
 	// LookedUp receives the number of rows that are looked up. May be nil.
 	LookedUp func(done, total int)
 	// Waiting is called if the filing service asks to wait before more is looked up. May be nil.
-	Waiting func(time.Duration)
+	Waiting func(until time.Time)
+	// Patience is Comparison.Patience.
+	Patience time.Duration
 	// Priced is called before the rows are priced. May be nil.
 	Priced func()
 }
@@ -111,8 +113,9 @@ type Quote struct {
 }
 
 // Quote looks up the companies of a batch, holds back the rows whose company differs from its
-// record at the filing service, and quotes the other rows. A row that cannot be looked up now is
-// compared before it is sent. A refused key is noticed before the first look-up.
+// record at the filing service, and quotes the other rows. It waits while the filing service asks
+// to wait. A row that cannot be looked up now is compared before it is sent. A refused key is
+// noticed before the first look-up.
 func (o *Quoting) Quote(ctx context.Context, batch string) (q Quote, err error) {
 	f, err := o.Ledger.Figures(ctx, batch)
 	if err != nil {
@@ -142,6 +145,7 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 			Accept:   o.Accept,
 			Progress: o.LookedUp,
 			Waiting:  o.Waiting,
+			Patience: o.Patience,
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -9,33 +10,34 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// taskCheckInterval is the polling interval of asynq on an empty queue. At this interval polling
-// costs one or two percent of a core.
+// taskCheckInterval is the polling interval of asynq on an empty queue. At this interval polling costs
+// five percent of a core and more.
 const taskCheckInterval = 10 * time.Millisecond
 
-// idleAfter is how long a consumer polls an empty queue.
-const idleAfter = 5 * time.Second
+// consumerIdleAfter is how long a consumer polls an empty queue.
+const consumerIdleAfter = 5 * time.Second
 
 // consumer takes tasks off the queue and handles them, but only while there is work. Only the pump
-// uses it, until the pump has ended.
+// starts and stops it, until the pump has ended.
 type consumer struct {
-	redis   redis.UniversalClient
-	handler asynq.HandlerFunc
-	config  asynq.Config
-	// idleAfter is the constant, except in tests.
+	redis     redis.UniversalClient
+	handler   asynq.HandlerFunc
+	config    asynq.Config
 	idleAfter time.Duration
 
 	// active is the number of tasks that are being handled.
 	active atomic.Int64
 	// server is nil while the consumer is stopped.
 	server *asynq.Server
-	// busy is the time at which there was work last.
-	busy time.Time
+	// stopping are the servers that are shutting down.
+	stopping sync.WaitGroup
+	// lastWork is the time at which there was work last.
+	lastWork time.Time
 }
 
-// start starts the consumer unless it is running.
+// start starts the consumer, or keeps it running.
 func (c *consumer) start(now time.Time) error {
-	c.busy = now
+	c.lastWork = now
 	if c.server != nil {
 		return nil
 	}
@@ -47,13 +49,14 @@ func (c *consumer) start(now time.Time) error {
 	return nil
 }
 
-// stopIfIdle stops the consumer if there has been no work for a while.
+// stopIfIdle begins to stop the consumer if there has been no work for a while.
 func (c *consumer) stopIfIdle(now time.Time) {
 	if c.active.Load() > 0 {
-		c.busy = now
+		c.lastWork = now
 	}
-	if now.Sub(c.busy) >= c.idleAfter {
-		c.stop()
+	if c.server != nil && now.Sub(c.lastWork) >= c.idleAfter {
+		c.stopping.Go(c.server.Shutdown)
+		c.server = nil
 	}
 }
 
@@ -64,4 +67,5 @@ func (c *consumer) stop() {
 		c.server.Shutdown()
 		c.server = nil
 	}
+	c.stopping.Wait()
 }

@@ -5,7 +5,8 @@
 //     and nothing else.
 //  2. pump.go: the pump asks the ledger which rows may be sent and enqueues no more of them than
 //     the handlers need for about a second.
-//  3. worker.go: a handler takes a task and loads its rows.
+//  3. worker.go: a handler takes a task and loads its rows. The handlers run only while there are
+//     tasks (consumer.go).
 //  4. placer.go: the placer finds the users and companies of a row (company.go, with package
 //     lookup) and the current prices (price_cache.go). It waits for one of the sending slots and
 //     for the throttle, which all processes share. The ledger writes the intent, the write-ahead

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -196,31 +195,36 @@ func (b *countingBucket) Reserve(_ context.Context, _ time.Duration, wanted, _ i
 	return 0, nil
 }
 
-// The queue may deliver a chunk of rows twice. The second copy uses none of the allowed requests.
-func TestThrottle_SecondCopyOfChunkUsesNoToken(t *testing.T) {
-	const perSecond, reservedAtOnce = 1000, 50
+// interruptedService calls a function before each look-up of a company.
+type interruptedService struct {
+	jobs.Service
+	before func()
+}
+
+func (s *interruptedService) Company(ctx context.Context, ref string) (filing.Company, error) {
+	s.before()
+	return s.Service.Company(ctx, ref)
+}
+
+// A row that turns out not to be sendable leaves its token to the next request.
+func TestThrottle_TokenOfUnsentOrder(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-	f.add("a", requests(100, agentChange)...)
-	var ids []int64
-	for _, row := range f.rows("a") {
-		ids = append(ids, row.ID)
-	}
+	f.add("a", agentChange(1))
 	bucket := &countingBucket{}
+	throttle := lookup.NewThrottle(0.001, bucket)
 	w := f.start(func(c *jobs.Config) {
 		c.Batch = "none" // the queue delivers nothing
-		c.Throttle = lookup.NewThrottle(perSecond, bucket)
+		c.Throttle = throttle
+		c.Service = &interruptedService{c.Service, func() {
+			_, err := f.CancelBatch(f.Context(), "a")
+			f.must(err)
+		}}
 	})
-	var copies sync.WaitGroup
-	for range 4 {
-		copies.Go(func() { _ = w.Handle(t.Context(), ids...) })
-	}
-	copies.Wait()
-	f.want("a", ledger.Counts{filing.Placed: 100})
-	var sent int64
-	for _, n := range f.service.Books().Requests {
-		sent += int64(n)
-	}
-	if unused := bucket.taken.Load() - sent; unused > reservedAtOnce {
-		t.Errorf("%d tokens were taken for %d requests", sent+unused, sent)
+	f.must(w.Handle(t.Context(), f.rows("a")[0].ID))
+	f.want("a", ledger.Counts{filing.Canceled: 1})
+	taken := bucket.taken.Load()
+	f.must(throttle.Wait(t.Context()))
+	if n := bucket.taken.Load(); n != taken {
+		t.Errorf("the token of the order is lost: %d tokens were taken", n)
 	}
 }

@@ -61,8 +61,8 @@ func (p *pump) run(ctx context.Context) {
 		if err != nil {
 			p.failures.report(ctx, "pump", err)
 		}
+		p.consumer.stopIfIdle(p.now())
 		if idle {
-			p.consumer.stopIfIdle(p.now())
 			timer.Reset(idlePollInterval)
 		} else {
 			committed = nil
@@ -130,7 +130,10 @@ func (p *pump) enqueueReady(ctx context.Context) (idle bool, err error) {
 		return false, err
 	}
 	if len(ids) > 0 {
-		p.recordWrite(ctx, p.enqueueChunks(ctx, ids, pending, now))
+		err := p.enqueueChunks(ctx, ids, pending, now)
+		if p.recordWrite(ctx, err); err != nil {
+			return false, nil
+		}
 		// A consumer that starts earlier would find an empty queue and wait.
 		return false, p.consumer.start(now)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // RunResult is why a run ended.
@@ -68,10 +69,13 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (RunResu
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
+		// Looking takes a tenth of the time at most.
+		took := time.Since(began)
 		select {
 		case <-ctx.Done():
 		case <-w.handled:
-		case <-time.After(max(awaitInterval, 10*time.Since(began))):
+			_ = retry.Sleep(ctx, 10*took)
+		case <-time.After(max(awaitInterval, 10*took)):
 		}
 	}
 }

@@ -98,7 +98,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.pump.consumer = &consumer{
 		redis:     c.Queue.redis,
 		handler:   w.handle,
-		idleAfter: idleAfter,
+		idleAfter: consumerIdleAfter,
 		config: asynq.Config{
 			Concurrency:       w.pump.handlers,
 			Queues:            map[string]int{queueName: 1},

@@ -20,10 +20,10 @@ type RowQuote struct {
 	Note string
 }
 
-// Begin prepares the database for the quotes of a batch that an import has just added. Without
-// statistics, PostgreSQL would compare each of them with every ready row.
-func (l Quotes) Begin(ctx context.Context) error {
-	return store.Wrap("begin the quotes", l.Analyze(ctx, "rows"))
+// RefreshStatistics prepares PostgreSQL for the quotes of a batch that an import has just added.
+// Without it, each quote would be compared with every ready row.
+func (l Quotes) RefreshStatistics(ctx context.Context) error {
+	return store.Wrap("refresh the statistics of the rows", l.Analyze(ctx, "rows"))
 }
 
 // Save saves the expected costs of rows that were never sent, for display and for the sum of

@@ -76,7 +76,8 @@ func (r *replayed) contradiction() string {
 	case !follows:
 		return fmt.Sprintf("it is %s, but its attempts leave it %s", r.result, state.Next())
 	case r.spent != spent.Amount:
-		return fmt.Sprintf("it was charged %s, but its attempts bought for %s", r.spent.Dollars(), spent.Amount.Dollars())
+		return fmt.Sprintf("it was charged %s, but its attempts bought for %s", r.spent.Dollars(),
+			spent.Amount.Dollars())
 	}
 	return ""
 }

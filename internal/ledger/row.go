@@ -115,8 +115,8 @@ const lastOfPage = `COALESCE((SELECT p.number FROM rows p WHERE p.batch = $1 AND
 
 func (db *database) streamInOrder(ctx context.Context, from, batch string) iter.Seq2[Row, error] {
 	return db.streamPages(func(last Row) ([]Row, error) {
-		return db.loadPage(ctx, from+`r.batch = $1 AND r.number > $2 AND r.number <= `+lastOfPage+` ORDER BY r.number, r.id`,
-			batch, last.Number, pageSize-1)
+		return db.loadPage(ctx, from+`r.batch = $1 AND r.number > $2 AND r.number <= `+lastOfPage+`
+			ORDER BY r.number, r.id`, batch, last.Number, pageSize-1)
 	})
 }
 

@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,8 +33,8 @@ type Review struct {
 	Accepted int
 	// Released is the number of rows that an earlier comparison held back and that are ready now.
 	Released int
-	// NotCompared is the number of rows whose company could not be looked up. It is compared before
-	// the row is sent.
+	// NotCompared is the number of rows whose company could not be looked up. These rows are compared
+	// before they are sent.
 	NotCompared int
 }
 
@@ -43,8 +44,8 @@ func (r Review) Note() string {
 	if r.NotCompared == 0 {
 		return ""
 	}
-	return "The filing service did not give its record of the company of " + text.Count(r.NotCompared, "row") +
-		". Each is compared before it is sent."
+	return "The companies of " + text.Count(r.NotCompared, "row") +
+		" could not be looked up. Each is compared before its order is sent."
 }
 
 // Comparison configures Compare.
@@ -56,7 +57,10 @@ type Comparison struct {
 	// Progress receives the number of rows that are looked up. It may be nil.
 	Progress func(done, total int)
 	// Waiting is called if the filing service asks to wait before more is looked up. It may be nil.
-	Waiting func(time.Duration)
+	Waiting func(until time.Time)
+	// Patience is the longest time without an answer for which Compare waits if the filing service asks
+	// to wait. It is a minute if it is zero.
+	Patience time.Duration
 }
 
 // Compare looks up the companies and users of the rows of a batch that may still be sent. It
@@ -65,7 +69,8 @@ type Comparison struct {
 // A Resolver creates missing users and completes companies later. A row that names another
 // company than its Company ID is held back, unless a person accepts the names of the filing
 // service. A row whose company does not exist gets a warning. Rows that an earlier comparison held
-// back are compared again. If the filing service asks to wait, Compare waits.
+// back are compared again. If the filing service asks to wait, Compare waits. A row whose company
+// cannot be looked up keeps the result of the earlier comparison.
 func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 	b, err := o.Ledger.Batch(ctx, batch)
 	if err != nil {
@@ -81,8 +86,15 @@ func Compare(ctx context.Context, batch string, o Comparison) (Review, error) {
 		lookup:     New(o.Records, o.Config),
 		total:      figures.Counts[filing.Ready],
 		asked:      make(map[string]bool),
-		refused:    make(map[string]string),
+		refused:    make(map[string]filing.Difference),
 		nearNames:  nearNames{ledger: o.Ledger, batch: b.ID},
+	}
+	halted, err := o.Ledger.Fleet().Halt(ctx)
+	if err != nil {
+		return Review{}, err
+	}
+	if halted.Reason == filing.HaltRate {
+		c.lookup.waitUntil(halted.Until)
 	}
 	// A new company is compared with the companies of all rows.
 	for _, step := range []func(context.Context, []ledger.Row) error{c.lookUpPage, c.comparePage} {
@@ -115,10 +127,13 @@ type comparison struct {
 	review    Review
 
 	mu sync.Mutex
-	// refused has the reasons why the filing service has no record, by the references of companies.
-	refused map[string]string
-	// waitsUntil is the end of the last wait that was reported.
-	waitsUntil time.Time
+	// refused has the reasons why there is no record, by the references of companies.
+	refused map[string]filing.Difference
+	// silentSince is when the filing service asked to wait for the first time since its last answer.
+	// It is zero after an answer.
+	silentSince time.Time
+	// reportedUntil is the end of the last wait that was reported.
+	reportedUntil time.Time
 }
 
 // lookUpPage looks up the users and companies of a page of rows that were not looked up for the
@@ -142,7 +157,7 @@ func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row) error {
 		user, company := r.User.Ref(), r.Company.Ref
 		if _, known := l.knownUser(user); !known && r.User.ID == "" && c.askOnce("user "+user) {
 			g.Go(func() error {
-				return c.ask(ctx, func() error {
+				return c.repeatWhileBusy(ctx, func() error {
 					u, err := l.askForUser(ctx, r.User.Email)
 					if err == nil {
 						err = l.keepUser(ctx, user, u)
@@ -155,7 +170,7 @@ func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row) error {
 		if r.Order.Formation == nil && company != "" && (!found || !isUsable(r, known.Company)) &&
 			c.askOnce("company "+company) {
 			g.Go(func() error {
-				return c.ask(ctx, func() error {
+				return c.repeatWhileBusy(ctx, func() error {
 					_, err := l.Company(ctx, c.batch.ID, r)
 					c.noteRefused(company, err)
 					return err
@@ -166,39 +181,87 @@ func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row) error {
 	return g.Wait()
 }
 
-// ask looks up a record. It repeats the look-up while the filing service asks to wait. It ignores
-// errors that only concern the row.
-func (c *comparison) ask(ctx context.Context, lookUp func() error) error {
+// repeatWhileBusy looks up a record. It repeats the look-up while the filing service asks to wait. It
+// ignores errors that only concern the row.
+func (c *comparison) repeatWhileBusy(ctx context.Context, lookUp func() error) error {
 	for {
 		err := lookUp()
-		wait := c.lookup.busyFor()
-		if wait <= 0 || (!errors.Is(err, filingapi.ErrBusy) && !errors.Is(err, ErrHalted)) {
+		asked := errors.Is(err, filingapi.ErrBusy)
+		if !asked && !errors.Is(err, errBusy) {
+			c.answered()
 			return ignoreRowError(err)
 		}
-		c.reportWait(wait)
+		wait := c.lookup.busyFor()
+		if asked {
+			if err := c.recordBusy(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if c.isTooLong(wait) {
+			return nil
+		}
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// reportWait reports a wait once, although several look-ups wait.
-func (c *comparison) reportWait(wait time.Duration) {
+// answered notes that the filing service answers again.
+func (c *comparison) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.Waiting != nil && now.After(c.waitsUntil) {
-		c.waitsUntil = now.Add(wait)
-		c.Waiting(wait)
-	}
+	c.silentSince = time.Time{}
 }
 
-// noteRefused notes that the filing service has no record of a company.
-func (c *comparison) noteRefused(ref string, err error) {
-	if e := (*Error)(nil); errors.As(err, &e) && e.Next == filing.Rejected {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.refused[ref] = e.Message
+// recordBusy halts the fleet, to which the request to wait applies too, and reports the wait. It does
+// either once for the look-ups that are in flight together.
+func (c *comparison) recordBusy(ctx context.Context, wait time.Duration) error {
+	until := time.Now().Add(wait)
+	c.mu.Lock()
+	known := !until.After(c.reportedUntil.Add(pauseFor))
+	if !known {
+		c.reportedUntil = until
 	}
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	if c.Waiting != nil {
+		c.Waiting(until)
+	}
+	return c.Ledger.Fleet().RecordBusy(ctx, wait)
+}
+
+// isTooLong reports whether the filing service would not have answered for longer than Patience after
+// another wait.
+func (c *comparison) isTooLong(wait time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.silentSince.IsZero() {
+		c.silentSince = now
+	}
+	return now.Add(wait).Sub(c.silentSince) > cmp.Or(c.Patience, time.Minute)
+}
+
+// noteRefused notes that the filing service gives no record of a company.
+func (c *comparison) noteRefused(ref string, err error) {
+	e := (*Error)(nil)
+	if !errors.As(err, &e) || e.Next != filing.Rejected {
+		return
+	}
+	d := filing.Difference{
+		Rule:    filing.RefusedRecordRule,
+		Column:  filing.CompanyIDColumn,
+		Message: e.Message,
+		Warning: true,
+	}
+	if errors.Is(err, filingapi.ErrNotFound) {
+		d.Rule = filing.NoRecordRule
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused[ref] = d
 }
 
 func (c *comparison) askOnce(what string) bool {
@@ -221,16 +284,13 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 		record := known.Company
 		collectNames(names, r, record)
 		differences := r.Differences(record)
-		switch reason, refused := c.refused[r.Company.Ref]; {
+		switch d, refused := c.refused[r.Company.Ref]; {
 		case refused:
-			differences = append(differences, filing.Difference{
-				Rule:    filing.NoRecordRule,
-				Column:  filing.CompanyIDColumn,
-				Message: reason,
-				Warning: true,
-			})
+			differences = append(differences, d)
 		case !found && r.Company.Ref != "" && r.Order.Formation == nil:
 			c.review.NotCompared++
+			c.nearNames.add(row)
+			continue
 		}
 		var accepted *filing.Request
 		if c.Accept && slices.ContainsFunc(differences,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -44,10 +45,13 @@ func report(number int, c filing.CompanyRef) ledger.Row {
 func compare(t *testing.T, l *ledger.Ledger, r lookup.Records, rows ...ledger.Row) lookup.Review {
 	t.Helper()
 	ledgertest.Submit(t, l, ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport}, rows...)
-	review, err := lookup.Compare(t.Context(), "b", lookup.Comparison{
-		Config:  lookup.Config{Ledger: l, Concurrency: 4},
-		Records: r,
-	})
+	return compareAgain(t, l, lookup.Comparison{Records: r})
+}
+
+func compareAgain(t *testing.T, l *ledger.Ledger, c lookup.Comparison) lookup.Review {
+	t.Helper()
+	c.Config = lookup.Config{Ledger: l, Concurrency: 4}
+	review, err := lookup.Compare(t.Context(), "b", c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +93,31 @@ func TestCompare_WaitsForBusyService(t *testing.T) {
 		rows = append(rows, report(i+2, filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i),
 			Sheet: filing.Company{LegalName: "Another Company LLC"}}))
 	}
-	review := compare(t, ledgertest.Open(t, ledger.Config{}), a, rows...)
-	if len(review.HeldBack) != len(rows) || review.NotCompared != 0 {
-		t.Errorf("%d rows of %d are held back, and %d were not compared", len(review.HeldBack), len(rows), review.NotCompared)
+	l := ledgertest.Open(t, ledger.Config{})
+	ledgertest.Submit(t, l, ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport}, rows...)
+	waits := 0
+	review := compareAgain(t, l, lookup.Comparison{Records: a, Waiting: func(until time.Time) {
+		if !time.Now().Before(until) {
+			t.Errorf("Compare waits until %s, which is in the past", until)
+		}
+		waits++
+	}})
+	if len(review.HeldBack) != len(rows) || review.NotCompared != 0 || waits != 1 {
+		t.Errorf("%d rows of %d are held back, %d were not compared, %d waits were reported", len(review.HeldBack),
+			len(rows), review.NotCompared, waits)
+	}
+}
+
+// Compare gives up if the filing service only asks to wait. The rows are compared later.
+func TestCompare_GivesUpWaiting(t *testing.T) {
+	a := &answers{asked: map[string]int{}, err: func(string, int) error { return filingapi.ErrBusy }}
+	l := ledgertest.Open(t, ledger.Config{})
+	ledgertest.Submit(t, l, ledger.Batch{ID: "b", File: "b.csv", Product: filing.AnnualReport},
+		report(2, filing.CompanyRef{Ref: "comp_1"}), report(3, filing.CompanyRef{Ref: "comp_2"}))
+	review := compareAgain(t, l, lookup.Comparison{Records: a, Patience: 1})
+	halted, err := l.Fleet().Halt(t.Context())
+	if err != nil || review.NotCompared != 2 || halted.Reason != filing.HaltRate {
+		t.Errorf("%+v, the fleet is halted by %q, %v", review, halted.Reason, err)
 	}
 }
 
@@ -107,7 +133,7 @@ func TestCompare_NoRecord(t *testing.T) {
 	}
 	l := ledgertest.Open(t, ledger.Config{})
 	if review := compare(t, l, a, rows...); len(review.HeldBack) != 0 || review.NotCompared != 1 ||
-		!strings.Contains(review.Note(), "the company of 1 row.") {
+		!strings.Contains(review.Note(), "The companies of 1 row ") {
 		t.Errorf("%+v: %s", review, review.Note())
 	}
 	warnings := func() (all []string) {
@@ -125,14 +151,14 @@ func TestCompare_NoRecord(t *testing.T) {
 	if got := warnings(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// Once the company exists, the warning is removed.
+	// A warning stays while nothing is known, and is removed once the company exists.
+	a.err = func(string, int) error { return filingapi.ErrUnavailable }
+	if review := compareAgain(t, l, lookup.Comparison{Records: a}); review.NotCompared != 2 || len(warnings()) != 1 {
+		t.Errorf("%+v, %q", review, warnings())
+	}
 	a.err = func(string, int) error { return nil }
-	review, err := lookup.Compare(t.Context(), "b", lookup.Comparison{
-		Config:  lookup.Config{Ledger: l, Concurrency: 4},
-		Records: a,
-	})
-	if err != nil || review.NotCompared != 0 || len(warnings()) != 0 {
-		t.Errorf("%+v, %v, %q", review, err, warnings())
+	if review := compareAgain(t, l, lookup.Comparison{Records: a}); review.NotCompared != 0 || len(warnings()) != 0 {
+		t.Errorf("%+v, %q", review, warnings())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Records reads users and companies of the filing service. Look-ups before an approval use
@@ -61,9 +63,12 @@ type Lookup struct {
 	mu        sync.RWMutex
 	companies map[companyKey]cachedCompany
 	users     map[string]filing.User
-	// pausedUntil is set by an answer that asks every process to wait. busyUntil is the time that the
-	// filing service named.
-	pausedUntil, busyUntil time.Time
+	// pausedUntil is the end of the pause after the key was refused.
+	pausedUntil time.Time
+	// busyUntil is the time until which the filing service asked to wait. busyWait is the wait that
+	// follows if it named no time.
+	busyUntil time.Time
+	busyWait  retry.Backoff
 }
 
 // companyKey is a company as the rows of a batch refer to it. Each batch looks up its companies
@@ -88,6 +93,7 @@ func New(records Records, c Config) *Lookup {
 		slots:     make(chan struct{}, c.Concurrency),
 		companies: make(map[companyKey]cachedCompany),
 		users:     make(map[string]filing.User),
+		busyWait:  retry.Backoff{First: pauseFor, Max: time.Minute},
 	}
 }
 
@@ -232,7 +238,9 @@ func (l *Lookup) Company(ctx context.Context, batch string, r *filing.Request) (
 		}
 		c, err := Ask(ctx, l, func() (filing.Company, error) { return l.records.Company(ctx, key.ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
-			return c, Reject("the filing service has no company %s: correct the Company ID", key.ref)
+			missing := Reject("the filing service has no company %s: correct the Company ID", key.ref)
+			missing.Err = err
+			return c, missing
 		}
 		if err := convertError(err, "company", key.ref); err != nil {
 			return c, err
@@ -263,9 +271,12 @@ func (l *Lookup) keepCompany(ctx context.Context, key companyKey, c filing.Compa
 	return l.Ledger.Companies().Remember(ctx, key.ref, c)
 }
 
-// pauseFor is how long no look-up is sent after the key was refused or the filing service asked
-// for a pause. The caller records either for the fleet.
+// pauseFor is how long no look-up is sent after the key was refused, and at least after the filing
+// service asked to wait. The caller records either for the fleet.
 const pauseFor = time.Second
+
+// errBusy is ErrHalted while the filing service has asked to wait.
+var errBusy = fmt.Errorf("%w: it asked to wait", ErrHalted)
 
 // Ask sends a request through a look-up slot and the throttle. It returns ErrHalted if requests may
 // not be sent now.
@@ -280,42 +291,73 @@ func Ask[T any](ctx context.Context, l *Lookup, call func() (T, error)) (T, erro
 	if err := l.Throttle.Wait(ctx); err != nil {
 		return none, err
 	}
-	if l.isPaused() || (l.Breaker != nil && !l.Breaker.MayAsk()) {
+	err := l.paused()
+	if err == nil && l.Breaker != nil && !l.Breaker.MayAsk() {
+		err = ErrHalted
+	}
+	if err != nil {
 		l.Throttle.Release()
-		return none, ErrHalted
+		return none, err
 	}
 	v, err := call()
-	if errors.Is(err, filingapi.ErrKeyRefused) || errors.Is(err, filingapi.ErrBusy) {
-		l.pause(err)
-	}
+	l.pause(err)
 	if l.Breaker != nil {
 		l.Breaker.ObserveLookup(err)
 	}
 	return v, err
 }
 
-func (l *Lookup) isPaused() bool {
+// paused returns ErrHalted or errBusy while no look-up may be sent.
+func (l *Lookup) paused() error {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.Now().Before(l.pausedUntil)
+	switch now := l.Now(); {
+	case now.Before(l.busyUntil):
+		return errBusy
+	case now.Before(l.pausedUntil):
+		return ErrHalted
+	}
+	return nil
 }
 
+// pause pauses the look-ups after an answer that asks for it.
 func (l *Lookup) pause(err error) {
+	refused, busy := errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pausedUntil = l.Now().Add(pauseFor)
-	if !errors.Is(err, filingapi.ErrBusy) {
-		return
-	}
-	l.busyUntil = l.pausedUntil
-	if answered := (*filingapi.Error)(nil); errors.As(err, &answered) && answered.RetryAfter > pauseFor {
-		l.busyUntil = l.Now().Add(answered.RetryAfter)
+	now := l.Now()
+	switch {
+	case refused:
+		l.pausedUntil = now.Add(pauseFor)
+	case busy:
+		if !now.Before(l.busyUntil) { // requests in flight are one reason to wait longer, not several
+			l.busyUntil = now.Add(l.busyWait.Next())
+		}
+		if answered := (*filingapi.Error)(nil); errors.As(err, &answered) && answered.RetryAfter > 0 {
+			l.busyUntil = latest(l.busyUntil, now.Add(answered.RetryAfter))
+		}
+	case err == nil:
+		l.busyWait.Reset()
 	}
 }
 
-// busyFor returns how long the filing service has asked to wait.
+// waitUntil pauses the look-ups until a time.
+func (l *Lookup) waitUntil(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busyUntil = latest(l.busyUntil, at)
+}
+
+// busyFor returns how long the filing service has asked to wait from now on.
 func (l *Lookup) busyFor() time.Duration {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.busyUntil.Sub(l.Now())
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -40,7 +40,8 @@ type Throttle struct {
 	retryAt  time.Time
 	fallback *rate.Limiter
 
-	// released has the times at which tokens were given back. At most burst of them accumulate.
+	// released has the times at which tokens were given back. They are valid for as long as unused
+	// tokens accumulate. At most burst of them are kept.
 	released chan time.Time
 }
 
@@ -86,6 +87,9 @@ func (t *Throttle) Wait(ctx context.Context) error {
 	if t.tokens > 0 && time.Since(t.next) > time.Duration(t.burst+t.batch)*t.interval {
 		t.tokens = 0
 	}
+	if t.takeReleased() {
+		return nil
+	}
 	if t.tokens == 0 && !t.reserve(ctx) {
 		return t.fallback.Wait(ctx)
 	}
@@ -96,7 +100,7 @@ func (t *Throttle) Wait(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err() // the token remains for the next request
 		case at := <-t.released:
-			if time.Since(at) <= time.Duration(t.burst)*t.interval {
+			if t.isValid(at) {
 				return nil
 			}
 		case <-next.C:
@@ -105,6 +109,25 @@ func (t *Throttle) Wait(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// takeReleased takes a token that was given back.
+func (t *Throttle) takeReleased() bool {
+	for {
+		select {
+		case at := <-t.released:
+			if t.isValid(at) {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// isValid reports whether a token that was given back at a time may still be used.
+func (t *Throttle) isValid(at time.Time) bool {
+	return time.Since(at) <= time.Duration(t.burst)*t.interval
 }
 
 // Release gives back the token of a request that was not sent after all. A chunk of rows may be on

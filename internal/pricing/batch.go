@@ -50,7 +50,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 	if err != nil {
 		return q, err
 	}
-	if err := l.Quotes().Begin(ctx); err != nil {
+	if err := l.Quotes().RefreshStatistics(ctx); err != nil {
 		return q, err
 	}
 	// They are read before the rows, so that a change in between makes the quote outdated.

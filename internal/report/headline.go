@@ -76,18 +76,19 @@ const (
 // Moving counts the rows that are sent, or would be if the batch were not held.
 func (h Headline) Moving() int { return h.Left() - h.Short - h.Increased }
 
-// Spell returns a duration in words, within a tenth of its length: "40 seconds",
-// "2 hours 5 minutes", "3 days 1 hour".
+// Spell returns a duration in words: "40 seconds", "2 hours 5 minutes", "3 days 1 hour". It is exact
+// to the tenth from ten seconds on.
 func Spell(d time.Duration) string {
+	seconds, tens, minutes := d.Round(time.Second), d.Round(10*time.Second), d.Round(time.Minute)
 	switch {
-	case d < time.Minute:
-		return text.Count(max(1, int(d.Seconds())), "second")
-	case d < 10*time.Minute:
-		return spell(d.Round(10*time.Second), time.Minute, "minute", time.Second, "second")
-	case d < time.Hour:
-		return text.Count(int(d.Round(time.Minute).Minutes()), "minute")
-	case d < 24*time.Hour:
-		return spell(d.Round(time.Minute), time.Hour, "hour", time.Minute, "minute")
+	case seconds < time.Minute:
+		return text.Count(max(1, int(seconds.Seconds())), "second")
+	case tens < 10*time.Minute:
+		return spell(tens, time.Minute, "minute", time.Second, "second")
+	case minutes < time.Hour:
+		return text.Count(int(minutes.Minutes()), "minute")
+	case minutes < 24*time.Hour:
+		return spell(minutes, time.Hour, "hour", time.Minute, "minute")
 	}
 	return spell(d.Round(time.Hour), 24*time.Hour, "day", time.Hour, "hour")
 }

@@ -55,15 +55,17 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 
 func TestSpell(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0:                              "1 second",
-		59*time.Second + 999999999:     "59 seconds",
-		84 * time.Second:               "1 minute 20 seconds",
-		3 * time.Minute:                "3 minutes",
-		29*time.Minute + time.Minute/2: "30 minutes",
-		125 * time.Minute:              "2 hours 5 minutes",
-		2 * time.Hour:                  "2 hours",
-		23*time.Hour + 59*time.Minute:  "23 hours 59 minutes",
-		49*time.Hour + 20*time.Minute:  "2 days 1 hour",
+		0:                                     "1 second",
+		59*time.Minute + 40*time.Second:       "1 hour",
+		24*time.Hour - 20*time.Second:         "1 day",
+		59*time.Second + 400*time.Millisecond: "59 seconds",
+		84 * time.Second:                      "1 minute 20 seconds",
+		3 * time.Minute:                       "3 minutes",
+		29*time.Minute + time.Minute/2:        "30 minutes",
+		125 * time.Minute:                     "2 hours 5 minutes",
+		2 * time.Hour:                         "2 hours",
+		23*time.Hour + 59*time.Minute:         "23 hours 59 minutes",
+		49*time.Hour + 20*time.Minute:         "2 days 1 hour",
 	} {
 		if got := report.Spell(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)

@@ -53,9 +53,15 @@ func (db *DB) Analyze(ctx context.Context, table string) error {
 	if !db.Dialect.IsServer {
 		return nil
 	}
-	// A lock means that maintenance is running, which makes statistics too.
-	_, err := db.write.ExecContext(ctx, `ANALYZE (SKIP_LOCKED) `+table)
-	return err
+	return db.Transact(ctx, func(tx *sql.Tx) error {
+		// A small sample suffices to tell many rows from few.
+		if _, err := tx.ExecContext(ctx, `SET LOCAL default_statistics_target = 10`); err != nil {
+			return err
+		}
+		// Maintenance that locks the table must not delay the caller.
+		_, err := tx.ExecContext(ctx, `ANALYZE (SKIP_LOCKED) `+table)
+		return err
+	})
 }
 
 // openPostgres opens a pool whose connections end if the other end is silent. If a connection was

@@ -295,8 +295,11 @@ func recordTitle(rule string) (title, message string) {
 		return "Formation state differs at the filing service",
 			"The filing service's record counts. Check that the Company ID is right."
 	case filing.NoRecordRule:
-		return "Companies that the filing service does not have",
-			"It refuses their orders. Correct the Company ID, or leave the rows out."
+		return "Companies not found at the filing service",
+			"The filing service refuses their orders. Correct the Company ID, or leave the rows out."
+	case filing.RefusedRecordRule:
+		return "Companies that the filing service refuses to look up",
+			"Each row says why. Correct the Company ID, or leave the rows out."
 	case filing.RecordRule + "entity-type":
 		return "Entity type differs at the filing service",
 			"The filing service's record counts. Check that the Company ID is right."

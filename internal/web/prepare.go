@@ -19,6 +19,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -107,7 +108,9 @@ const (
 	stageWaits   = "Waiting to start"
 	stageReads   = "Reading and checking the rows"
 	stageLooksUp = "Looking up the companies"
-	stageQuotes  = "Calculating the cost"
+	// stageBusy is followed by a duration.
+	stageBusy   = "Looking up the companies. The filing service allows no more requests for "
+	stageQuotes = "Calculating the cost"
 )
 
 const (
@@ -398,8 +401,15 @@ func (p *prepareQueue) lookUpAndQuote(u intake.Upload, batch string, now *prepar
 	learned := time.Now()
 	o := p.quoting
 	o.Records = records
+	var waitsUntil atomic.Int64
+	o.Waiting = func(until time.Time) {
+		waitsUntil.Store(until.UnixNano())
+		now.enter(stageBusy+report.Spell(time.Until(until)), 0, 0)
+	}
 	o.LookedUp = func(done, total int) {
-		now.enter(stageLooksUp, done, total)
+		if time.Now().UnixNano() >= waitsUntil.Load() {
+			now.enter(stageLooksUp, done, total)
+		}
 		if time.Since(learned) >= learnEvery {
 			p.learn(now.ctx, u)
 			learned = time.Now()
