@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// taskCheckInterval is the polling interval of asynq on an empty queue. At this interval polling costs
-// five percent of a core and more.
+// taskCheckInterval is the polling interval of asynq on an empty queue.
 const taskCheckInterval = 10 * time.Millisecond
 
-// consumerIdleAfter is how long a consumer polls an empty queue.
+// consumerIdleAfter is how long a consumer polls an empty queue. Polling every 50 ms already costs 1.5
+// percent of a core.
 const consumerIdleAfter = 5 * time.Second
 
 // consumer takes tasks off the queue and handles them, but only while there is work. Only the pump
