@@ -13,6 +13,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
@@ -43,7 +44,15 @@ func newResolver(l openLedger, command string) *resolve.Service {
 	return &resolve.Service{
 		Ledger: l.Ledger,
 		Client: l.env.Client,
-		By:     currentUser() + " with importer resolve " + command,
+		Prices: func(ctx context.Context) (pricing.Quoter, error) {
+			client, err := l.env.Client()
+			if err != nil {
+				return nil, err
+			}
+			defer client.Close()
+			return l.env.PriceSource(l.Ledger, client)(ctx)
+		},
+		By: currentUser() + " with importer resolve " + command,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // Service resolves uncertain orders in the ledger.
@@ -19,6 +20,8 @@ type Service struct {
 	Ledger *ledger.Ledger
 	// Client returns the API client. It is called only if a company must be looked up.
 	Client func() (*filingapi.Client, error)
+	// Prices is called only by MarkRestored.
+	Prices pricing.Source
 	// By is the user and the means of the resolution, for the messages of the rows.
 	By string
 }

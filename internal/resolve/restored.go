@@ -15,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // Marked counts the results of MarkRestored.
@@ -31,8 +32,8 @@ type Marked struct {
 }
 
 // MarkRestored makes unchecked rows of a restored ledger uncertain, because they may have been sent
-// since the backup. It calls the service only for rows that do not name their company or user by
-// ID.
+// since the backup. It calls the service for rows that do not name their company or user by ID, and
+// for the prices of rows that take several orders.
 func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since time.Time) (Marked, error) {
 	var did Marked
 	p, err := s.loadParties(ctx, rows)
@@ -42,6 +43,10 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 	batches := make(map[string]ledger.Batch)
 	var intents []ledger.Intent
 	var unsent []int64
+	fail := func(row ledger.Row, err error) {
+		did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
+	}
+	prices := sync.OnceValues(func() (pricing.Quoter, error) { return s.Prices(ctx) })
 	for _, row := range rows {
 		b, ok := batches[row.Batch]
 		if !ok {
@@ -55,9 +60,14 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			unsent = append(unsent, row.ID)
 		case err != nil:
-			did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
+			fail(row, err)
 		default:
-			intents = append(intents, jobs.IntentFor(row, b, user, company))
+			in := jobs.IntentFor(row, b, user, company)
+			if err := splitCost(&in, row.Left(user, company), p.facts(row), prices); err != nil {
+				fail(row, fmt.Errorf("read prices: %w", err))
+				continue
+			}
+			intents = append(intents, in)
 		}
 	}
 	why := fmt.Sprintf("may have been sent since %s and is missing in the ledger, according to %s on %s. Check the "+
@@ -92,6 +102,25 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 	}
 	did.Unsent = len(unsent)
 	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
+}
+
+// splitCost moves the cost of the later orders of a row from Cost to RestCost, so that only the cost
+// of the order that may have been sent is charged if it was. left are the items of all the orders.
+func splitCost(in *ledger.Intent, left filing.Order, facts pricing.Facts,
+	prices func() (pricing.Quoter, error)) error {
+	if in.Creating || len(in.Rest) == 0 {
+		return nil
+	}
+	quoter, err := prices()
+	if err != nil {
+		return err
+	}
+	for _, claim := range in.Claims {
+		left = left.Drop(claim.Product)
+	}
+	in.RestCost = quoter.Quote(&left, facts).Total
+	in.Cost.Amount = max(in.Cost.Amount-in.RestCost.Amount, 0)
+	return nil
 }
 
 // without returns the part of an order that may have been sent, given that another row has one of
@@ -137,6 +166,11 @@ func (p *parties) of(row ledger.Row) (user, company string, err error) {
 		company = p.companies[string(r.Company.Sheet.ForUser(user).Key())].ID
 	}
 	return user, company, nil
+}
+
+// facts returns what is known about a row's company.
+func (p *parties) facts(row ledger.Row) pricing.Facts {
+	return pricing.FactsOf(p.companies[row.Request.Company.Ref], row.Request.Company.Sheet)
 }
 
 // loadParties finds the users and companies of rows in the ledger, or else at the service.

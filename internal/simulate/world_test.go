@@ -332,6 +332,7 @@ func (w *world) resolver() *resolve.Service {
 	return &resolve.Service{
 		Ledger: w.office.ledger,
 		Client: func() (*filingapi.Client, error) { return w.office.client, nil },
+		Prices: w.quoter(w.office),
 		By:     "ana",
 	}
 }
