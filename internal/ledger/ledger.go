@@ -84,6 +84,9 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	return join(ctx, db, c)
 }
 
+// RequestTimeout returns the timeout of the requests that this process sends.
+func (l *Ledger) RequestTimeout() time.Duration { return l.owner.Timeout }
+
 // join registers this process with the ledger of an open database and begins to commit.
 func join(ctx context.Context, db *store.DB, c Config) (*Ledger, error) {
 	l := &Ledger{&database{

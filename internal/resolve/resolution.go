@@ -60,6 +60,9 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 			return err
 		}
 		for _, o := range owners {
+			if o.ID == r.Order.Row.ID || o.Result == filing.Exists {
+				continue // an exists row names the order that another row bought
+			}
 			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
 				"one row", id, o.Number, o.Batch)}
 		}
@@ -74,7 +77,21 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 		return err
 	}
 	r.Objections = r.objections(events)
+	if text := r.workedOn(s.Ledger.Now(), s.Ledger.RequestTimeout()); text != "" {
+		r.Objections = append(r.Objections, text)
+	}
 	return nil
+}
+
+// workedOn objects to marking a row as not placed while the filing service may still work on its
+// request, which it may do for the timeout of a request.
+func (r *Resolution) workedOn(now time.Time, timeout time.Duration) string {
+	sent, found := r.Order.LastSent()
+	if until := sent.StartedAt.Add(timeout); found && !r.IsPlaced() && now.Before(until) {
+		return fmt.Sprintf("The filing service may still work on row %d until %s. If you mark it as not placed before, "+
+			"it could be bought twice.", r.Order.Row.Number, until.UTC().Format("15:04:05 MST"))
+	}
+	return ""
 }
 
 // fault returns the error of a resolution's fields, without any lookup.

@@ -147,6 +147,24 @@ func TestWhatSpeaksAgainstAResolution(t *testing.T) {
 
 // The company of a formation is looked up once, before the row is resolved: for
 // one row, and for the rows of a sheet.
+// The filing service may work on a request for the timeout of a request.
+func TestWorkedOn(t *testing.T) {
+	for _, c := range []struct {
+		r     Resolution
+		since time.Duration
+		says  string
+	}{
+		{Resolution{Order: uncertain(annual)}, 29 * time.Second, "may still work on row 7 until 12:00:30 UTC"},
+		{Resolution{Order: uncertain(annual)}, 30 * time.Second, ""},
+		{Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1"}}, time.Second, ""},
+	} {
+		got := c.r.workedOn(noon.Add(c.since), 30*time.Second)
+		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("after %s: %q", c.since, got)
+		}
+	}
+}
+
 func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC",
 		"comp_wrong": "Harbor Light LLC"}
@@ -212,6 +230,26 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// An order that the row has already may be its order: the answer named another product.
+func TestCheck_OrderOfTheRow(t *testing.T) {
+	l := ledgertest.Open(t, ledger.Config{})
+	service := &Service{Ledger: l, By: "Ana"}
+	order, other := uncertainFormation(t, l, "b1"), uncertainFormation(t, l, "b2")
+	must(t, l.RecordOutcome(t.Context(), ledger.Outcome{
+		Row:     order.Row.ID,
+		Attempt: 1,
+		Answer:  filing.Answer{Kind: filing.Accepted, Items: []filing.Item{{OrderType: "ein", OrderID: "order_1"}}},
+		Items:   []ledger.Item{{OrderType: "ein", OrderID: "order_1"}},
+	}))
+	if err := service.Check(t.Context(), &Resolution{Order: order, OrderIDs: []string{"order_1"}}); err != nil {
+		t.Error(err)
+	}
+	err := service.Check(t.Context(), &Resolution{Order: other, OrderIDs: []string{"order_1"}})
+	if err == nil || !strings.Contains(err.Error(), "order_1 is the order of row 2 of batch b1") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // wantPlan plans a decision. Its problem has the given text; without a text there

@@ -55,7 +55,8 @@ type testSite struct {
 func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
 	dir := ledgertest.Dir(t)
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir, Gate: approval.Gate{}})
+	// The filing service works on no request after its answer.
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir, Gate: approval.Gate{}, Timeout: time.Millisecond})
 	s := &testSite{T: t, Ledger: l, dir: dir}
 	s.must(err)
 	t.Cleanup(func() { s.must(l.Close()) })
