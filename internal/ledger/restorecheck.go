@@ -24,6 +24,12 @@ var ErrUnchecked = errors.New("rows are left that may have been ordered before t
 var ErrUncertainCompany = errors.New("rows are left whose company may have been created: " +
 	"resolve them on the page under Uncertain, or with importer resolve")
 
+// ErrHeldBack means that rows of spreadsheets that were submitted during the check are held back, for
+// example because the filing service has renamed their companies. They may have been ordered before.
+var ErrHeldBack = errors.New("rows that were submitted again are held back because of the filing service's records, " +
+	"and may have been ordered before: confirm, correct or leave out these rows, then check them with importer " +
+	"resolve restored")
+
 // RestoreCheck is the state of the check.
 type RestoreCheck struct {
 	// Halted is the zero value if no check is in progress.
@@ -59,6 +65,11 @@ func (l Restores) Begin(ctx context.Context, since time.Time) error {
 const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at FROM control WHERE id = 1)
 	AND r.batch IN (SELECT id FROM batches WHERE (open = 1 OR prepared = 1) AND canceled = 0)`
 
+// heldBackRows selects the rows that were submitted during the check and that a comparison holds back.
+const heldBackRows = `r.result = 'invalid' AND r.request <> '' AND r.corrected_by = 0 AND r.withdrawn = 0
+	AND r.batch IN (SELECT id FROM batches WHERE canceled = 0
+		AND created_at >= (SELECT restored_at FROM control WHERE id = 1))`
+
 // Unchecked lists the unchecked rows. Rows of the oldest batch are first, because it has the
 // purchase.
 func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
@@ -83,7 +94,7 @@ func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
 }
 
 // End ends the check after a person has confirmed that the ledger has every spreadsheet that was
-// submitted since. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
+// submitted since. It returns ErrUnchecked, ErrHeldBack, ErrUncertainCompany and ErrImporting.
 func (l Restores) End(ctx context.Context) error {
 	return store.Wrap("end the check of the restored ledger", l.change(ctx, func(tx *Tx) error {
 		for _, left := range []struct {
@@ -91,6 +102,7 @@ func (l Restores) End(ctx context.Context) error {
 			err  error
 		}{
 			{uncheckedRows, ErrUnchecked},
+			{heldBackRows, ErrHeldBack},
 			{`r.result IN ('uncertain', 'placing') AND r.creating = 1`, ErrUncertainCompany},
 		} {
 			var n int
