@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/backup"
@@ -47,7 +48,8 @@ var acts = []*act{
 	{"lose a request", 3, true, (*world).loseRequest},
 	{"lose an answer", 4, true, (*world).loseAnswer},
 	{"refuse a request", 2, true, (*world).refuseRequest},
-	{"answer in part", 2, true, (*world).answerInPart},
+	{"answer in part", 4, true, (*world).answerInPart},
+	{"answer with another product", 1, true, (*world).answerWithAnother},
 	{"answer for another company", 1, true, (*world).answerForAnother},
 	{"answer without order ids", 2, true, (*world).answerWithoutIDs},
 	{"fail look-ups", 1, true, (*world).failLookups},
@@ -65,6 +67,8 @@ var acts = []*act{
 	{"rename", 2, true, (*world).rename},
 	{"merge", 1, true, (*world).merge},
 	{"change prices", 1, true, (*world).changePrices},
+	{"hide a price", 1, true, (*world).hidePrice},
+	{"list all prices", 1, false, (*world).listPrices},
 	{"deposit", 2, false, (*world).deposit},
 	{"advance a filing", 3, false, (*world).advance},
 	{"cancel a filing", 1, true, (*world).cancelFiling},
@@ -171,7 +175,7 @@ func (w *world) approveOne() string {
 	if !ok {
 		return ""
 	}
-	return said(w.approve(s.batch), "bea approves %s", s.name)
+	return said(w.approve(s), "bea approves %s", s.name)
 }
 
 func (w *world) approveMore() string {
@@ -179,7 +183,7 @@ func (w *world) approveMore() string {
 	if !ok {
 		return ""
 	}
-	rows, err := w.approveCosts(s.batch)
+	rows, err := w.approveCosts(s)
 	if rows == 0 && err == nil {
 		return ""
 	}
@@ -203,6 +207,14 @@ func (w *world) confirmNames(s *sheet) (accepted int, err error) {
 	quoting := intake.Quoting{Ledger: w.office.ledger, Prices: w.quoter(w.office), Records: w.office.client,
 		Concurrency: 1, Accept: true}
 	q, err := quoting.Quote(context.Background(), s.batch)
+	for _, r := range w.rows(s.batch) {
+		if r.Request == nil {
+			continue
+		}
+		if c := w.companyWith(r.Request.Company.Ref); c != nil && r.Request.Company.Confirmed != "" {
+			c.confirmed[[2]string{r.Request.LegalName(), r.Request.Company.Confirmed}] = true
+		}
+	}
 	return q.Review.Accepted, err
 }
 
@@ -283,7 +295,16 @@ func (w *world) loseRequest() string {
 		return fmt.Sprintf("%s cannot be sent: no connection", r)
 	}
 	w.network.lose(r, errReset)
-	return fmt.Sprintf("%s never arrives: the connection is reset", r)
+	return fmt.Sprintf("%s %s: the connection is reset", r, w.stray(r))
+}
+
+// stray decides whether a request without an answer arrives later.
+func (w *world) stray(r *request) string {
+	if w.dice.IntN(3) > 0 {
+		return "never arrives"
+	}
+	w.network.late = append(w.network.late, r)
+	return "may arrive later"
 }
 
 func (w *world) loseAnswer() string {
@@ -295,7 +316,7 @@ func (w *world) loseAnswer() string {
 	return fmt.Sprintf("the answer (%d) to %s is lost", r.answer.Code, r)
 }
 
-// refuseRequest answers a request in the place of the filing service, which never gets it.
+// refuseRequest answers a request in the place of the filing service, which may get it later.
 func (w *world) refuseRequest() string {
 	r, ok := w.pickRequest(false)
 	if !ok {
@@ -309,7 +330,12 @@ func (w *world) refuseRequest() string {
 	}
 	r.answer.WriteHeader(status)
 	w.network.answerAs(r, nil)
-	return fmt.Sprintf("%s gets %d from a gateway, and never arrives", r, status)
+	r.answer = nil
+	if status < http.StatusBadGateway {
+		return fmt.Sprintf("%s gets %d from a gateway, and never arrives", r, status)
+	}
+	w.network.lost[string(r.body)] = r.sentAt
+	return fmt.Sprintf("%s gets %d from a gateway, and %s", r, status, w.stray(r))
 }
 
 // answerFalsely answers a delivered request with a changed body.
@@ -328,6 +354,32 @@ func (w *world) answerInPart() string {
 			body["items"] = items[:len(items)-1]
 		}
 	})
+}
+
+// answerWithAnother names another product than the ordered one. The row must not count it.
+func (w *world) answerWithAnother() string {
+	var order string
+	said := w.answerFalsely("with another product", func(body map[string]any) {
+		items, _ := body["items"].([]any)
+		if len(items) != 1 {
+			return
+		}
+		item := items[0].(map[string]any)
+		order, _ = item["orderId"].(string)
+		item["orderType"] = map[bool]string{true: "annual_report", false: "ein"}[item["orderType"] == "ein"]
+	})
+	if order == "" {
+		return said
+	}
+	synctest.Wait()
+	rows, err := w.office.ledger.RowsWithOrder(context.Background(), order)
+	must(err)
+	for _, r := range rows {
+		if r.Result == filing.Placed && len(r.Request.Order.Products()) == 1 {
+			w.fail("row %s is placed by an answer about another product", w.rowName(r))
+		}
+	}
+	return said
 }
 
 func (w *world) answerForAnother() string {
@@ -455,19 +507,20 @@ func (w *world) resolveOne() string {
 func (w *world) resolve(o *resolve.UncertainOrder) string {
 	ctx := context.Background()
 	r := &resolve.Resolution{Order: o}
-	wanted := keysOf(o.Row.Request)
-	for _, p := range o.Row.Dropped {
-		delete(wanted, p)
-	}
+	wanted := w.keysOf(o.Row)
+	maps.DeleteFunc(wanted, func(p filing.Product, _ string) bool { return !slices.Contains(o.Products(), p) })
 	keys := slices.Collect(maps.Values(wanted))
 	for _, order := range w.service.Books().Orders {
+		if o.FormsCompany() && len(order.Items) != len(o.Products()) {
+			continue // another row formed a company of this name
+		}
 		for _, item := range order.Items {
 			if item.Existing || order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
 				continue
 			}
 			owners, err := w.office.ledger.RowsWithOrder(ctx, item.ID)
 			must(err)
-			if len(owners) == 0 {
+			if !slices.ContainsFunc(owners, func(other ledger.Row) bool { return other.ID != o.Row.ID }) {
 				r.OrderIDs = append(r.OrderIDs, item.ID)
 				if o.FormsCompany() {
 					r.CompanyID = order.CompanyID
@@ -475,8 +528,8 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 			}
 		}
 	}
-	if !r.IsPlaced() && len(w.network.late) > 0 {
-		return "" // the filing service may still get it
+	if !r.IsPlaced() && (len(w.network.late) > 0 || w.network.isWorking()) {
+		return "" // the filing service may still get it, or work on it
 	}
 	verdict := "not placed"
 	if r.IsPlaced() {
@@ -493,9 +546,10 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 func (w *world) rename() string {
 	c, _ := pick(w, w.companies)
 	before := c.name
-	c.name = strings.Replace(c.name, " LLC", " Holdings LLC", 1)
-	if c.name == before || strings.Count(c.name, "Holdings") > 1 {
-		c.name = strings.ReplaceAll(before, " Holdings", "")
+	if strings.Contains(before, "Holdings") {
+		c.setName(strings.ReplaceAll(before, " Holdings", ""))
+	} else {
+		c.setName(strings.Replace(before, " LLC", " Holdings LLC", 1))
 	}
 	w.service.SetKeys(key)
 	w.request(http.MethodPatch, "/v1/companies/"+c.id, fmt.Sprintf(`{"legalName":%q}`, c.name))
@@ -535,6 +589,30 @@ func (w *world) changePrices() string {
 	return fmt.Sprintf("the state fee of %s is now %s", f.Product, money.Cents(f.Cents).Dollars())
 }
 
+// hidePrice has the filing service leave a price out of its list, and raise the state fee.
+func (w *world) hidePrice() string {
+	if len(w.network.of(nil)) > 0 || w.network.hidden != "" {
+		return ""
+	}
+	w.network.hidden = []string{"annual_report", "foreign_qualification"}[w.dice.IntN(2)]
+	for i := range w.fees {
+		if w.fees[i].Product == w.network.hidden {
+			w.fees[i].Cents += 7_00
+		}
+	}
+	w.writeFees()
+	w.repriced = true
+	return fmt.Sprintf("the filing service lists no price of %s, and its state fee is $7.00 higher", w.network.hidden)
+}
+
+func (w *world) listPrices() string {
+	if w.network.hidden == "" {
+		return ""
+	}
+	w.network.hidden = ""
+	return "the filing service lists all prices again"
+}
+
 func (w *world) deposit() string {
 	cents := int64(1+w.dice.IntN(5)) * 1000_00
 	w.service.Deposit(cents)
@@ -565,6 +643,7 @@ func (w *world) cancelFiling() string {
 	if !ok {
 		return ""
 	}
+	w.ended[i.ID] = time.Now()
 	_, err := w.service.Advance(context.Background(), i.ID, "canceled")
 	return said(err, "the filing service cancels %s, %s", i.ID, i.Key())
 }
@@ -574,6 +653,7 @@ func (w *world) endSubscription() string {
 	if !ok {
 		return ""
 	}
+	w.ended[i.ID] = time.Now()
 	return said(w.service.SetSubscription(i.ID, "canceled"), "the subscription of %s ends", i.ID)
 }
 

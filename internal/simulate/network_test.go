@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -25,12 +26,21 @@ type network struct {
 	merged map[string]string
 	// failing is the number of look-ups that fail next.
 	failing int
+	// hidden is the product whose price the filing service does not list.
+	hidden string
+	// partial reports whether a 409 about the EIN leaves the other items of the order as ordered.
+	partial bool
+	// fail records what is wrong.
+	fail func(format string, args ...any)
 
 	mu      sync.Mutex
 	waiting []*request
 	// late are requests whose clients have left, and that may still arrive.
 	late []*request
 	sent int
+	// lost has the times at which requests were sent that the filing service may still work on, by
+	// their bodies.
+	lost map[string]time.Time
 }
 
 // request is a request that waits in the network.
@@ -38,6 +48,7 @@ type request struct {
 	*http.Request
 	body    []byte
 	process *process
+	sentAt  time.Time
 	// number counts the requests of a world.
 	number int
 	// answer is the filing service's answer, nil before the delivery.
@@ -67,11 +78,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
 		r.Body.Close()
 	}
-	w := &request{Request: r, body: body, process: t.process, reply: make(chan reply, 1)}
+	w := &request{Request: r, body: body, process: t.process, sentAt: time.Now(), reply: make(chan reply, 1)}
 	if r.Method != http.MethodPost {
 		return t.pass(w)
 	}
 	t.mu.Lock()
+	if at, sent := t.lost[string(body)]; sent && time.Since(at) < requestTimeout {
+		t.fail("%s was sent %s before, and the filing service may still work on it", w, time.Since(at))
+	}
 	t.sent++
 	w.number = t.sent
 	t.waiting = append(t.waiting, w)
@@ -102,7 +116,26 @@ func (n *network) pass(w *request) (*http.Response, error) {
 		return nil, errReset
 	}
 	n.deliver(w)
-	return w.answer.Result(), nil
+	response := w.answer.Result()
+	if n.hidden != "" && strings.HasSuffix(w.URL.Path, "/prices") {
+		changeBody(response, func(body map[string]any) {
+			prices, _ := body["prices"].([]any)
+			body["prices"] = slices.DeleteFunc(prices, func(p any) bool {
+				return p.(map[string]any)["type"] == n.hidden
+			})
+		})
+	}
+	return response, nil
+}
+
+// isWorking reports whether the filing service may still work on a request without an answer.
+func (n *network) isWorking() bool {
+	for _, at := range n.lost {
+		if time.Since(at) < requestTimeout {
+			return true
+		}
+	}
+	return false
 }
 
 // deliver hands a request to the filing service.
@@ -113,8 +146,8 @@ func (n *network) deliver(w *request) {
 			path = strings.TrimSuffix(path, company) + into
 		}
 	}
-	r := httptest.NewRequestWithContext(w.Context(), w.Method, path, bytes.NewReader(w.body))
-	r.Header = w.Header.Clone()
+	r := w.with(w.body)
+	r.URL.Path = path
 	answer := httptest.NewRecorder()
 	defer func() {
 		w.answer = answer
@@ -125,6 +158,25 @@ func (n *network) deliver(w *request) {
 		}
 	}()
 	n.handler.ServeHTTP(answer, r)
+	if n.partial && answer.Code == http.StatusConflict && w.items() > 1 {
+		n.orderOthers(w)
+	}
+}
+
+// orderOthers orders the other items of an order whose EIN exists.
+func (n *network) orderOthers(w *request) {
+	var body map[string]any
+	must(json.Unmarshal(w.body, &body))
+	delete(body, "ein")
+	others, _ := json.Marshal(body)
+	n.handler.ServeHTTP(httptest.NewRecorder(), w.with(others))
+}
+
+// with returns the request as the filing service gets it, with another body.
+func (w *request) with(body []byte) *http.Request {
+	r := httptest.NewRequestWithContext(w.Context(), w.Method, w.URL.Path, bytes.NewReader(body))
+	r.Header = w.Header.Clone()
+	return r
 }
 
 // take removes a request from the network.
@@ -137,6 +189,11 @@ func (n *network) take(w *request) {
 // lose ends a request without an answer.
 func (n *network) lose(w *request, err error) {
 	n.take(w)
+	if err != errNoDial {
+		n.mu.Lock()
+		n.lost[string(w.body)] = w.sentAt
+		n.mu.Unlock()
+	}
 	w.reply <- reply{error: err}
 }
 
@@ -148,16 +205,20 @@ func (n *network) answerAs(w *request, change func(map[string]any)) {
 	}
 	response := w.answer.Result()
 	if change != nil && response.StatusCode/100 == 2 {
-		var body map[string]any
-		if json.Unmarshal(w.answer.Body.Bytes(), &body) == nil {
-			change(body)
-			changed, _ := json.Marshal(body)
-			response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
-			response.Header.Del("Content-Length")
-		}
+		changeBody(response, change)
 	}
 	n.take(w)
 	w.reply <- reply{Response: response}
+}
+
+// changeBody changes the JSON body of a response.
+func changeBody(response *http.Response, change func(map[string]any)) {
+	var body map[string]any
+	must(json.NewDecoder(response.Body).Decode(&body))
+	change(body)
+	changed, _ := json.Marshal(body)
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
+	response.Header.Del("Content-Length")
 }
 
 // order is the part of an order request that names it.
@@ -176,6 +237,19 @@ type order struct {
 		FilingYear string `json:"filingYear"`
 	} `json:"annualReport"`
 	ForeignQualification any `json:"foreignQualification"`
+}
+
+// items returns the number of ordered products.
+func (w *request) items() (n int) {
+	var o order
+	_ = json.Unmarshal(w.body, &o)
+	for _, wanted := range []bool{o.Formation != nil, o.AnnualReport != nil, o.EIN != nil, o.RegisteredAgent != nil,
+		o.ForeignQualification != nil} {
+		if wanted {
+			n++
+		}
+	}
+	return n
 }
 
 // String names the request: "worker A's order of a report 2000 for comp_1 in DE".

@@ -1,9 +1,12 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -12,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -20,7 +24,7 @@ import (
 // waits for them. Then the books of the filing service must agree with the ledger.
 func (w *world) settle() {
 	w.say("     the end: everything that waits is decided")
-	w.network.failing = 0
+	w.network.failing, w.network.hidden = 0, ""
 	for round := range 30 {
 		before := w.digest()
 		w.settleOnce()
@@ -59,6 +63,9 @@ func (w *world) settleOnce() {
 	}
 	if w.halted(filing.HaltRestored) {
 		w.say("     %s", w.endCheck())
+		if err := w.office.ledger.Restores().End(ctx); errors.Is(err, ledger.ErrHeldBack) {
+			w.clearHeldBack()
+		}
 	}
 	if b, err := w.office.ledger.Balance(ctx); err == nil && b.HasDeposit {
 		must(w.office.ledger.Entries().RecordDeposit(ctx, 5_000_00, "wire"))
@@ -71,9 +78,9 @@ func (w *world) settleOnce() {
 			must(w.office.ledger.ResumeBatch(ctx, s.batch))
 		}
 		if isWaiting(b) {
-			must(w.approve(s.batch))
+			must(w.approve(s))
 		}
-		_, err = w.approveCosts(s.batch)
+		_, err = w.approveCosts(s)
 		must(err)
 	}
 	must(w.office.ledger.Fleet().AllowProbe(ctx))
@@ -87,6 +94,21 @@ func (w *world) settleOnce() {
 		w.answerAll()
 		time.Sleep(time.Second)
 		synctest.Wait()
+	}
+}
+
+// clearHeldBack confirms the names of all sheets, and cancels the batches with rows that the filing
+// service's records hold back for another reason.
+func (w *world) clearHeldBack() {
+	for _, s := range w.recorded() {
+		_, err := w.confirmNames(s)
+		must(err)
+		if slices.ContainsFunc(w.rows(s.batch), func(r ledger.Row) bool {
+			return r.Result == filing.Invalid && r.Request != nil
+		}) {
+			rows, err := w.office.ledger.CancelBatch(context.Background(), s.batch)
+			w.say("     %s", said(err, "ana cancels %s, %d rows", s.name, rows))
+		}
 	}
 }
 
@@ -124,7 +146,7 @@ func (w *world) compare() {
 		must(err)
 		for _, r := range w.rows(s.batch) {
 			if strings.Contains(r.Message, "EIN already exists") {
-				existing[keysOf(r.Request)[filing.EIN]] = true
+				existing[w.keysOf(r)[filing.EIN]] = true
 			}
 			w.compareRow(b, r, bought, charges)
 		}
@@ -155,26 +177,79 @@ func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
 				charges[i.ID] = charge{key, i.Amount(),
 					i.Status == "canceled" && (i.Product == "ein" || i.Product == "foreign_qualification")}
 				w.checkApproved(o, i, key)
+				if i.Year != "" && w.lostFrom == math.MaxInt {
+					w.checkCovered(o, i)
+				}
 			}
 		}
 	}
 	return bought, charges
 }
 
-// checkApproved checks that a person had approved an item at the cost of its order.
+// checkApproved checks that a person had approved an item at the cost of its order, for the company
+// that has it.
 func (w *world) checkApproved(o sandbox.Order, i sandbox.Item, key string) {
-	limit, approved := int64(0), false
-	for _, a := range w.allowed[key] {
+	limit, approved, meant := int64(0), false, false
+	c := w.companyWith(i.CompanyID)
+	for _, a := range slices.Concat(w.allowed[key], w.allowedByName(c, o, i)) {
 		if !a.at.After(i.At) {
 			limit, approved = max(limit, a.cents), true
+			meant = meant || c == nil || c.hadName(a.name, a.recorded, i.At)
 		}
 	}
 	switch {
 	case !approved:
 		w.fail("no one approved %s, which is ordered as %s", key, i.ID)
+	case !meant:
+		w.fail("%s of %s is ordered as %s, and no sheet meant a company of that name", key, o.CompanyName, i.ID)
 	case o.Total > limit:
 		w.fail("%s costs %d cents, and %d were approved", i.ID, o.Total, limit)
 	}
+}
+
+// allowedByName returns what was approved for rows without a Company ID that name a company.
+func (w *world) allowedByName(c *company, o sandbox.Order, i sandbox.Item) (all []allowance) {
+	if c == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.allowed)) {
+		for _, a := range w.allowed[key] {
+			i.CompanyID = named(a.name)
+			if key == i.Key() && c.hadName(a.name, a.recorded, i.At) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// checkCovered checks that no report is ordered that the subscription of an earlier year's report
+// covers. The ledger must have known that report.
+func (w *world) checkCovered(o sandbox.Order, i sandbox.Item) {
+	for _, earlier := range w.service.Books().Orders {
+		for _, e := range earlier.Items {
+			ended, canceled := w.ended[e.ID]
+			if e.Product == i.Product && e.CompanyID == i.CompanyID && e.State == i.State && e.Year < i.Year &&
+				e.At.Before(i.At) && !(canceled && ended.Before(i.At)) && !earlier.Renewal &&
+				w.rootWith(e.ID) != w.rootWith(i.ID) {
+				w.fail("%s is ordered as %s, and %s covers it", i.Key(), i.ID, e.ID)
+			}
+		}
+	}
+}
+
+// rootWith returns the first batch that a row with an order corrects, or "" if no row has it.
+func (w *world) rootWith(order string) string {
+	rows, err := w.office.ledger.RowsWithOrder(context.Background(), order)
+	must(err)
+	for _, r := range rows {
+		if r.Result != filing.Exists {
+			b, err := w.office.ledger.Batch(context.Background(), r.Batch)
+			must(err)
+			return b.Root
+		}
+	}
+	return ""
 }
 
 // charge is what the filing service charged for an item.
@@ -199,9 +274,10 @@ func (w *world) compareRow(b ledger.Batch, r ledger.Row, bought map[string]int, 
 	if r.Result != filing.Exists { // whose orders are those of the row that bought them
 		w.compareCost(r, charges)
 	}
+	w.checkRepeated(r)
 	switch r.Result {
 	case filing.Placed, filing.Exists:
-		for product, key := range keysOf(r.Request) {
+		for product, key := range w.keysOf(r) {
 			agent := product == filing.RegisteredAgent || product == filing.AgentChange // may be active already
 			covered := product == filing.AnnualReport &&
 				strings.Contains(r.Message, "covered by the annual subscription")
@@ -222,6 +298,19 @@ func (w *world) compareRow(b ledger.Batch, r ledger.Row, bought map[string]int, 
 	}
 }
 
+// checkRepeated checks that a row that is skipped as a duplicate is one.
+func (w *world) checkRepeated(r ledger.Row) {
+	var of int
+	if _, err := fmt.Sscanf(r.Message, "duplicate of row %d", &of); err != nil {
+		return
+	}
+	for _, other := range w.rows(r.Batch) {
+		if other.Number == of && !bytes.Equal(other.Cells, r.Cells) {
+			w.fail("row %s is called a duplicate, and differs", w.rowName(r))
+		}
+	}
+}
+
 // compareCost compares what the ledger spent on a row with what its orders cost.
 func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
 	cost, wantsAgent := int64(0), false
@@ -229,20 +318,26 @@ func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
 		id := i.OrderID
 		if id == "" { // the filing service confirmed the item without an ID
 			for other, c := range charges {
-				if c.key == keysOf(r.Request)[i.Product] {
+				if c.key == w.keysOf(r)[i.Product] {
 					id = other
 				}
 			}
 		}
 		cost += charges[id].cents
 		delete(charges, id)
-		wantsAgent = wantsAgent || i.Product == filing.RegisteredAgent || i.Product == filing.AgentChange
+	}
+	if r.Request != nil {
+		wantsAgent = r.Request.Order.RegisteredAgent != nil
 	}
 	spent := int64(r.Spent.Amount)
 	switch {
 	case spent == cost:
-	case wantsAgent && spent == cost+agentPrice:
+	case wantsAgent && spent == cost+agentPrice && r.Spent.Certainty != money.Known:
 		// An agent whose service is active already costs nothing, which the ledger cannot know.
+	case w.lostFrom < math.MaxInt && r.Request.Order.Formation != nil &&
+		strings.HasPrefix(r.Message, "placed: an earlier attempt got no answer"):
+		// The price of an EIN depends on whether it was ordered with the formation, which was lost.
+	case r.Spent.IsUnknown():
 	case w.repriced && strings.HasPrefix(r.Message, "marked as placed"):
 		// A person does not enter the price, so the last quote counts.
 	default:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,8 @@ type sheet struct {
 	content []byte
 	// batch is empty until the sheet is recorded.
 	batch string
+	// recorded is the time at which it was recorded first.
+	recorded time.Time
 }
 
 // kind is a kind of spreadsheet. Its columns are added to the ones that all spreadsheets have. {year}
@@ -105,15 +108,24 @@ func (w *world) newSheet() *sheet {
 	return s
 }
 
-// newLine makes a row. Some rows have an old or wrong name, or lack a value.
+// newLine makes a row. Some rows have an old or wrong name or a wrong ID, or lack a value.
 func (w *world) newLine(k kind) []string {
 	c, _ := pick(w, w.companies)
 	id, name, state := c.id, c.name, []string{"DE", "NV"}[w.dice.IntN(2)]
-	if w.dice.IntN(6) == 0 {
+	switch w.dice.IntN(12) {
+	case 0, 1:
 		name = strings.Replace(c.name, "LLC", "Inc.", 1)
+	case 2:
+		other, _ := pick(w, w.companies)
+		id = other.id
 	}
 	if k.newName != "" {
-		id, name, state = "", fmt.Sprintf(k.newName, w.dice.IntN(4)), "DE"
+		id, state = "", "DE"
+		if n := w.dice.IntN(5); n < 4 || k.product == filing.Formation {
+			name = fmt.Sprintf(k.newName, n)
+		} else {
+			name = strings.Replace(c.name, "LLC", "Inc.", 1)
+		}
 	}
 	cells := []string{id, name, user, state}
 	for _, column := range k.columns {
@@ -191,6 +203,9 @@ func (w *world) submit(s *sheet, asks bool, ends int) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if s.recorded.IsZero() {
+		s.recorded = time.Now()
+	}
 	s.batch = recorded.Batch
 	if ends == 1 {
 		return "", errEnded
@@ -214,7 +229,7 @@ func (w *world) submit(s *sheet, asks bool, ends int) (said string, err error) {
 		return "", errEnded
 	}
 	if !asks {
-		w.allow(s.batch)
+		w.allow(s)
 	}
 	f, err := l.Figures(ctx, s.batch)
 	must(err)
@@ -226,37 +241,41 @@ func (w *world) submit(s *sheet, asks bool, ends int) (said string, err error) {
 }
 
 // allow records that a person approves the ready rows of a batch at their present cost.
-func (w *world) allow(batch string) {
-	for _, r := range w.rows(batch) {
+func (w *world) allow(s *sheet) {
+	for _, r := range w.rows(s.batch) {
 		if r.Result != filing.Ready {
 			continue
 		}
-		for _, key := range keysOf(r.Request) {
-			w.allowed[key] = append(w.allowed[key], allowance{int64(r.Cost.Amount), time.Now()})
+		cents := int64(r.Cost.Amount)
+		if r.Cost.IsUnknown() {
+			cents = math.MaxInt64
+		}
+		for _, key := range w.keysOf(r) {
+			w.allowed[key] = append(w.allowed[key], allowance{cents, time.Now(), r.Request.LegalName(), s.recorded})
 		}
 	}
 }
 
 // approve approves a batch that waits for approval.
-func (w *world) approve(batch string) error {
+func (w *world) approve(s *sheet) error {
 	ctx, l := context.Background(), w.office.ledger
-	p, err := pricing.Propose(ctx, l, w.quoter(w.office), batch)
+	p, err := pricing.Propose(ctx, l, w.quoter(w.office), s.batch)
 	if err != nil && !errors.Is(err, approval.ErrChanged) {
 		return err
 	}
-	w.allow(batch)
+	w.allow(s)
 	return p.Approve(ctx, l, "bea")
 }
 
 // approveCosts approves the rows of a batch that wait because of their cost.
-func (w *world) approveCosts(batch string) (rows int, err error) {
+func (w *world) approveCosts(s *sheet) (rows int, err error) {
 	ctx, l := context.Background(), w.office.ledger
-	looked, err := approval.New(l).CostIncrease(ctx, batch)
+	looked, err := approval.New(l).CostIncrease(ctx, s.batch)
 	if err != nil || looked.Rows == 0 {
 		return 0, err
 	}
-	w.allow(batch)
-	return looked.Rows, approval.New(l).ApproveCosts(ctx, batch, looked)
+	w.allow(s)
+	return looked.Rows, approval.New(l).ApproveCosts(ctx, s.batch, looked)
 }
 
 // sandboxProducts are the filing service's names of products.
@@ -269,13 +288,19 @@ var sandboxProducts = map[filing.Product]string{
 	filing.Formation:            "formation",
 }
 
-// keysOf returns what a row wants, as the books name it.
-func keysOf(r *filing.Request) map[filing.Product]string {
+// keysOf returns what a row wants, as the books name it. A row without a Company ID may mean a known
+// company by its name.
+func (w *world) keysOf(row ledger.Row) map[filing.Product]string {
+	r := row.Request
+	id := r.Company.Ref
+	if c := w.companyWith(row.Company); c != nil && id == "" && c.hadName(r.LegalName(), time.Time{}, time.Now()) {
+		id = c.id
+	}
 	keys := make(map[filing.Product]string)
 	for _, p := range r.Order.Products() {
 		item := sandbox.Item{
 			Product:   sandboxProducts[p],
-			CompanyID: cmp.Or(r.Company.Ref, named(r.LegalName())),
+			CompanyID: cmp.Or(id, named(r.LegalName())),
 			State:     string(r.Order.FilingState),
 			UserID:    user,
 			LegalName: r.LegalName(),
@@ -290,11 +315,7 @@ func keysOf(r *filing.Request) map[filing.Product]string {
 
 // keyOf returns the key of an item in the books. A company that was formed is known by its name.
 func (w *world) keyOf(o sandbox.Order, i sandbox.Item) string {
-	known := false
-	for _, c := range w.companies {
-		known = known || c.id == i.CompanyID
-	}
-	if !known {
+	if w.companyWith(i.CompanyID) == nil {
 		i.CompanyID = named(o.CompanyName)
 	}
 	return i.Key()

@@ -57,6 +57,8 @@ type world struct {
 	backups  []backupFile
 	// allowed has what people approved, by what the filing service would make.
 	allowed map[string][]allowance
+	// ended has the times at which orders or their subscriptions were canceled.
+	ended map[string]time.Time
 	// events counts the events of the filing service that have arrived.
 	events int
 	// deeds are what people did. A restored ledger lacks those from lostFrom on.
@@ -75,12 +77,53 @@ type world struct {
 // company is a company at the filing service.
 type company struct {
 	id, name string
+	// names are the names that it has had, the present one last.
+	names []naming
+	// confirmed has the names of sheets that a person accepted for a name of the company.
+	confirmed map[[2]string]bool
 }
 
-// allowance is the highest cost that a person approved.
+// naming is a name and the time from which a company has had it.
+type naming struct {
+	name  string
+	since time.Time
+}
+
+// setName gives a company a name.
+func (c *company) setName(name string) {
+	c.name = name
+	c.names = append(c.names, naming{name, time.Now()})
+}
+
+// hadName reports whether a sheet's name meant the company at some time of a period: it was the
+// company's name, or a person accepted it for the name that the company had.
+func (c *company) hadName(name string, from, to time.Time) bool {
+	for i, n := range c.names {
+		ended := i+1 < len(c.names) && c.names[i+1].since.Before(from)
+		if !ended && !n.since.After(to) && (n.name == name || c.confirmed[[2]string{name, n.name}]) {
+			return true
+		}
+	}
+	return false
+}
+
+// companyWith returns the company with an ID, or nil.
+func (w *world) companyWith(id string) *company {
+	for _, c := range w.companies {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// allowance is what a person approved: the highest cost, for a company named as in the sheet.
 type allowance struct {
 	cents int64
 	at    time.Time
+	name  string
+	// recorded is the time when the sheet was recorded. Its companies are looked up after it.
+	recorded time.Time
 }
 
 // backupFile is a backup and the number of deeds that it has.
@@ -169,7 +212,14 @@ func must(err error) {
 }
 
 func newWorld(dir string, seed uint64) *world {
-	w := &world{dir: dir, seed: seed, began: time.Now(), allowed: make(map[string][]allowance), lostFrom: math.MaxInt}
+	w := &world{
+		dir:      dir,
+		seed:     seed,
+		began:    time.Now(),
+		allowed:  make(map[string][]allowance),
+		ended:    make(map[string]time.Time),
+		lostFrom: math.MaxInt,
+	}
 	w.fees = []sandbox.Fee{
 		{Product: "annual_report", Cents: 300_00},
 		{Product: "formation", Cents: 110_10},
@@ -182,10 +232,18 @@ func newWorld(dir string, seed uint64) *world {
 		ExpeditedService: 51_13,
 		Seed:             seed,
 	})
-	w.network = &network{service: w.service, handler: w.service.Handler(), merged: make(map[string]string)}
+	w.network = &network{
+		service: w.service,
+		handler: w.service.Handler(),
+		merged:  make(map[string]string),
+		partial: seed%3 == 0,
+		lost:    make(map[string]time.Time),
+		fail:    w.fail,
+	}
 	w.service.AddUser(sandbox.User{ID: "user_1"})
 	for i := range 6 {
-		c := &company{id: fmt.Sprintf("comp_%d", i), name: fmt.Sprintf("Plover %d LLC", i)}
+		c := &company{id: fmt.Sprintf("comp_%d", i), confirmed: make(map[[2]string]bool)}
+		c.setName(fmt.Sprintf("Plover %d LLC", i))
 		agents := map[string]sandbox.Agent{"DE": sandbox.ActiveService}
 		if i%2 == 0 {
 			agents["NV"] = sandbox.ActiveService
@@ -350,6 +408,17 @@ func (w *world) audit() {
 	for _, v := range w.service.Violations() {
 		if !v.Hidden {
 			w.fail("%s", v)
+		}
+	}
+	for _, s := range w.recorded() {
+		var spent money.Cents
+		for _, r := range w.rows(s.batch) {
+			spent += r.Spent.Amount
+		}
+		f, err := w.office.ledger.Figures(context.Background(), s.batch)
+		must(err)
+		if f.Spent.Amount != spent {
+			w.fail("%s is said to have spent %s, and its rows spent %s", s.name, f.Spent, spent)
 		}
 	}
 }
