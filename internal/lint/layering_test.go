@@ -56,7 +56,7 @@ var imports = map[string]string{
 	"internal/signin/signintest": ``,
 	"internal/documents":         `filingapi ledger network sheet`,
 	"internal/notify":            `filing ledger money network outbox`,
-	"internal/resolve":           `filing filingapi jobs ledger money`,
+	"internal/resolve":           `filing filingapi jobs ledger money pricing`,
 	"internal/schedule": `approval audit balance filing importer intake ledger money outbox pricing season sheet
 		store`,
 	"internal/web": `account approval audit backup documents filing filingapi importer intake jobs ledger lookup

@@ -511,7 +511,7 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 	maps.DeleteFunc(wanted, func(p filing.Product, _ string) bool { return !slices.Contains(o.Products(), p) })
 	keys := slices.Collect(maps.Values(wanted))
 	for _, order := range w.service.Books().Orders {
-		if o.FormsCompany() && len(order.Items) != len(o.Products()) {
+		if o.FormsCompany() && len(order.Items) != len(o.Row.Request.Order.Products()) {
 			continue // another row formed a company of this name
 		}
 		for _, item := range order.Items {
