@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
@@ -58,17 +59,12 @@ func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, compan
 	}
 	all := make([]Renewal, len(covered))
 	for i, c := range covered {
-		company := known[c.CompanyID]
-		r := Renewal{Covered: c, Name: company.LegalName}
+		company, sheet := known[c.CompanyID], filing.Company{}
 		if row := rows[c.Row]; row.Request != nil {
-			sheet := row.Request.Company.Sheet
-			company.EntityType = cmp.Or(company.EntityType, sheet.EntityType)
-			company.FormationState = cmp.Or(company.FormationState, sheet.FormationState)
-			company.FormationDate = cmp.Or(company.FormationDate, sheet.FormationDate)
-			company.FiscalEndMonth = cmp.Or(company.FiscalEndMonth, sheet.FiscalEndMonth)
-			r.Name = cmp.Or(sheet.LegalName, r.Name)
+			sheet = row.Request.Company.Sheet
 		}
-		r.Due, _ = rules.Due(season.FactsOf(c.State, company), c.Year)
+		r := Renewal{Covered: c, Name: cmp.Or(sheet.LegalName, company.LegalName)}
+		r.Due, _ = rules.Due(season.FactsOf(c.State, company, sheet), c.Year)
 		all[i] = r
 	}
 	return all, nil

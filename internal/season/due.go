@@ -26,15 +26,19 @@ type Facts struct {
 	FiscalEnd time.Month
 }
 
-// FactsOf returns the facts of a company from a spreadsheet or from the filing service. A fact that
-// cannot be parsed is unknown. Neither source has the registration of a foreign company.
-func FactsOf(state filing.State, c filing.Company) Facts {
-	f := Facts{State: state, EntityType: c.EntityType, FormationState: c.FormationState}
-	if formed, err := ParseDate(c.FormationDate); err == nil {
-		f.Formed = formed
-	}
-	if month, err := time.Parse("January", c.FiscalEndMonth); err == nil {
-		f.FiscalEnd = month.Month()
+// FactsOf returns the facts of a company from the filing service and from a spreadsheet. The first source
+// of a fact counts. A fact that cannot be parsed is unknown. No source has the registration of a foreign
+// company.
+func FactsOf(state filing.State, sources ...filing.Company) Facts {
+	f := Facts{State: state}
+	for _, c := range sources {
+		f.EntityType = cmp.Or(f.EntityType, c.EntityType)
+		f.FormationState = cmp.Or(f.FormationState, c.FormationState)
+		formed, _ := ParseDate(c.FormationDate)
+		f.Formed = cmp.Or(f.Formed, formed)
+		if month, err := time.Parse("January", c.FiscalEndMonth); err == nil {
+			f.FiscalEnd = cmp.Or(f.FiscalEnd, month.Month())
+		}
 	}
 	return f
 }
