@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/shlex"
@@ -46,4 +47,25 @@ func OptionsOf(b ledger.Batch) Options {
 		i++
 	}
 	return o
+}
+
+// ReadableHeaders returns headers under which the columns of a batch are read in the same way without
+// the mapping of its options.
+func ReadableHeaders(b ledger.Batch) []string {
+	headers := slices.Clone(b.Columns)
+	for theirs, ours := range OptionsOf(b).Map {
+		at, isAddress := columnAddress(theirs)
+		if !isAddress {
+			at = slices.IndexFunc(b.Columns, func(h string) bool { return foldHeader(h) == foldHeader(theirs) })
+		}
+		if at < 0 || at >= len(headers) {
+			continue
+		}
+		if ours != "" && ours != "-" {
+			headers[at] = ours
+		} else if _, known := wordingOf(headers[at]); known {
+			headers[at] += " (not used)"
+		}
+	}
+	return headers
 }

@@ -59,3 +59,17 @@ func TestOptionsOf(t *testing.T) {
 		}
 	}
 }
+
+func TestReadableHeaders(t *testing.T) {
+	b := ledger.Batch{
+		Options: "--map 'Firm Ref=Company ID' --map State= --map D:D='Filing Year' --map Notes= --map Gone=Client",
+		Columns: []string{"Firm Ref", "State", "Notes", ""},
+	}
+	want := []string{"Company ID", "State (not used)", "Notes", "Filing Year"}
+	if got := ReadableHeaders(b); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, known := wordingOf(want[1]); known {
+		t.Errorf("%q is read", want[1])
+	}
+}
