@@ -42,7 +42,7 @@ var imports = map[string]string{
 	"internal/backup":            `ledger outbox store`,
 	"internal/pricing":           `approval balance filing filingapi ledger money season sheet`,
 	"internal/importer":          `filing ledger season sheet`,
-	"internal/report":            `filing ledger money sheet store`,
+	"internal/report":            `filing ledger money season sheet store`,
 	"internal/season":            `filing money sheet`,
 	"internal/lookup":            `filing filingapi ledger`,
 	"internal/intake":            `approval audit filing importer ledger lookup pricing sheet store webhook`,

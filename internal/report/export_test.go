@@ -8,3 +8,9 @@ var (
 
 // ResultColumns are the headers of the result columns.
 var ResultColumns = resultColumns
+
+// NotOrdered and NotDue are the reasons why next year's spreadsheet does not have a row.
+var (
+	NotOrdered = notOrdered
+	NotDue     = notDue
+)
