@@ -58,11 +58,18 @@ func TestBatchPage(t *testing.T) {
 	v.wants(v.page("/batches/"+batch), "clients.csv", "No worker", "No worker is running",
 		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
 		">Pause batch<")
+	v.lacks(v.page("/batches/"+batch), "Next year's spreadsheet")
+	status, body := v.get("/batches/" + batch + "/next-year.xlsx")
+	if status != http.StatusConflict {
+		t.Errorf("next year's spreadsheet of an unfinished batch: %d", status)
+	}
+	v.wants(body, "No spreadsheet for next year", "after every row has a result. Nothing was written.")
 	s.place()
 	s.answered(batch)
-	body := v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
+	body = v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
 	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"Correct 1 row</button>", "results.xlsx",
+		`href="/batches/`+batch+`/next-year.xlsx" download>Next year's spreadsheet</a>`,
 		"<b>3</b> placed")
 	v.lacks(body, ">Pause batch<", "<script>alert")
 	v.gives(http.StatusNotFound, "/batches/"+batch[:4])

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/documents"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 )
@@ -28,6 +29,7 @@ func (h *downloadHandler) routes() []route {
 	return []route{
 		{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: ofBatch(h.results)},
 		{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: ofBatch(h.results)},
+		{pattern: "GET /batches/{batch}/next-year.xlsx", may: exporter, serve: ofBatch(h.nextYear)},
 		{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: ofBatch(h.documents)},
 		{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: ofBatch(h.document)},
 	}
@@ -38,6 +40,15 @@ func (h *downloadHandler) results(v *request, b ledger.Batch) error {
 	ending := filepath.Ext(v.r.URL.Path)
 	return v.export(b.ID, "results"+ending, baseName(b.File)+".results"+ending, func(path string) error {
 		_, err := report.Write(v.ctx(), h.Ledger, b.ID, path)
+		return err
+	})
+}
+
+// nextYear sends next year's spreadsheet of a batch of annual reports.
+func (h *downloadHandler) nextYear(v *request, b ledger.Batch) error {
+	name := strings.TrimSuffix(baseName(b.File), ".next-year") + ".next-year.xlsx"
+	return v.export(b.ID, "next-year.xlsx", name, func(path string) error {
+		_, err := report.WriteNextYear(v.ctx(), h.Ledger, b.ID, importer.ReadableHeaders(b), path)
 		return err
 	})
 }

@@ -99,7 +99,9 @@ func TestDocuments(t *testing.T) {
 // Results are downloads with harmless names.
 func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
-	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,"} {
+	for path, want := range map[string]string{
+		"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,", "next-year.xlsx": "PK",
+	} {
 		status, body := v.get("/batches/" + batch + "/" + path)
 		name := v.answer.Header.Get("Content-Disposition")
 		if status != http.StatusOK || !strings.HasPrefix(body, want) ||

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -115,6 +116,7 @@ var known = []struct {
 		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
 			"linked to."}},
 	{ledger.ErrOrderTaken, httpError{Status: http.StatusConflict, Title: "This order belongs to another row"}},
+	{report.ErrNoNextYear, httpError{Status: http.StatusConflict, Title: "No spreadsheet for next year"}},
 	{account.ErrAccount, nothingChanged},
 	{account.ErrLastOperator, nothingChanged},
 	{approval.ErrPolicy, nothingChanged},
