@@ -33,7 +33,7 @@ type Marked struct {
 
 // MarkRestored makes unchecked rows of a restored ledger uncertain, because they may have been sent
 // since the backup. It calls the service for rows that do not name their company or user by ID, and
-// for the prices of rows that take several orders.
+// for the prices of rows that take several orders or have no quote.
 func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since time.Time) (Marked, error) {
 	var did Marked
 	p, err := s.loadParties(ctx, rows)
@@ -63,7 +63,7 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 			fail(row, err)
 		default:
 			in := jobs.IntentFor(row, b, user, company)
-			if err := splitCost(&in, row.Left(user, company), p.facts(row), prices); err != nil {
+			if err := quote(&in, row.Left(user, company), p.facts(row), prices); err != nil {
 				fail(row, fmt.Errorf("read prices: %w", err))
 				continue
 			}
@@ -104,22 +104,28 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
 }
 
-// splitCost moves the cost of the later orders of a row from Cost to RestCost, so that only the cost
-// of the order that may have been sent is charged if it was. left are the items of all the orders.
-func splitCost(in *ledger.Intent, left filing.Order, facts pricing.Facts,
-	prices func() (pricing.Quoter, error)) error {
-	if in.Creating || len(in.Rest) == 0 {
+// quote sets the cost of an order that may have been sent, apart from that of the row's later orders, so
+// that only its own cost is charged if it was. left are the items of all the orders. A row that was held
+// back has lost its quote.
+func quote(in *ledger.Intent, left filing.Order, facts pricing.Facts, prices func() (pricing.Quoter, error)) error {
+	if !in.Cost.IsUnknown() && in.Cost.Amount > 0 && (in.Creating || len(in.Rest) == 0) {
 		return nil
 	}
 	quoter, err := prices()
 	if err != nil {
 		return err
 	}
-	for _, claim := range in.Claims {
-		left = left.Drop(claim.Product)
+	sent, rest := left, left
+	if !in.Creating {
+		for _, p := range in.Rest {
+			sent = sent.Drop(p)
+		}
+		for _, claim := range in.Claims {
+			rest = rest.Drop(claim.Product)
+		}
+		in.RestCost = quoter.Quote(&rest, facts).Total
 	}
-	in.RestCost = quoter.Quote(&left, facts).Total
-	in.Cost.Amount = max(in.Cost.Amount-in.RestCost.Amount, 0)
+	in.Cost = quoter.Quote(&sent, facts).Total
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // reportAndAgent orders a company's report of a year, and an agent.
@@ -26,6 +28,12 @@ func reportAndAgent(company, year string) filing.Request {
 			RegisteredAgent: &filing.RegisteredAgentItem{},
 		},
 	}
+}
+
+// noPrices is an empty price list.
+func noPrices(context.Context) (pricing.Quoter, error) {
+	book, err := pricing.NewPriceBook(nil, "")
+	return pricing.NewRates(book, pricing.BuiltinFees()), err
 }
 
 // addReady adds a batch of ready rows.
@@ -53,7 +61,7 @@ func TestMarkRestored_SharedItem(t *testing.T) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		l := ledgertest.Open(t, ledger.Config{DatabaseURL: database})
 		rows := addReady(t, l, reportAndAgent("comp_1", "2025"), reportAndAgent("comp_1", "2026"))
-		service := &Service{Ledger: l, By: "Ana"}
+		service := &Service{Ledger: l, Prices: noPrices, By: "Ana"}
 		did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
 		if err != nil || did.Uncertain != 1 || did.Waiting != 1 || did.Unsent != 0 {
 			t.Fatalf("%+v, %v", did, err)
@@ -93,7 +101,12 @@ func TestMarkRestored_RefusedLookUp(t *testing.T) {
 	defer client.Close()
 	l := ledgertest.Open(t, ledger.Config{})
 	rows := addReady(t, l, reportAndAgent("harbor light", "2026"))
-	service := &Service{Ledger: l, Client: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
+	service := &Service{
+		Ledger: l,
+		Client: func() (*filingapi.Client, error) { return client, nil },
+		Prices: noPrices,
+		By:     "Ana",
+	}
 	did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
 	if err != nil || did.Unsent != 1 || len(did.Failed) != 0 {
 		t.Errorf("%+v, %v", did, err)

@@ -27,6 +27,8 @@ var kept = []keptStory{
 	{2007, "back up #8; restore a backup #17; submit #25; mark restored rows #36; approve #37"},
 	// A row of two orders was marked as placed with the ID of one, and the other was ordered and paid later.
 	{445, "back up #8; submit #12; place #23; go back in time #26"},
+	// A row that was held back had lost its quote, so its order counted as free after a restore.
+	{328, "back up #5; submit #6; approve #7; place #34; rename #46; retry #48; restore a backup #51"},
 	// After a restore, a row that had been ordered was held back, because its company was renamed. The
 	// check of the ledger ended, and the order belonged to no row.
 	{33, "back up #16; submit #22; submit #26; place #27; rename #53; go back in time #56"},
