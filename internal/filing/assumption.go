@@ -107,7 +107,8 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "429 and 503",
 		Taken: "with 429, and 503 with `Retry-After`, no order was placed: it is sent again when the time has " +
-			"passed. 503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
+			"passed, and so is a look-up before the approval. 503 without it may come from a gateway after the " +
+			"order was placed: uncertain, like other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
 	},

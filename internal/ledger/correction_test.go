@@ -161,6 +161,25 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 }
 
 // A correction of a correction leads to the last one, from each batch.
+// The results of a batch are read in pages of 1,000 rows. The last row of a page and the first one of
+// the next may be corrected.
+func TestCorrection_AtTheEndOfAPage(t *testing.T) {
+	onBothDatabases(t, func(s *suite) {
+		l := s.open()
+		var rows []ledger.Row
+		for n := 2; n < 1004; n++ {
+			rows = append(rows, fix(n, 0, fmt.Sprintf("comp_%d", n), filing.Invalid))
+		}
+		s.add(l, "a", rows...)
+		s.correct(l, "b", "a", fix(2, 1001, "comp_new1", filing.Ready), fix(3, 1002, "comp_new2", filing.Ready))
+		s.must(l.OpenBatch(s.Context(), "b"))
+		all := s.resultsOf(l, "a")
+		if len(all) != len(rows) || all[1001].Result != filing.Ready || all[1002].Result != filing.Ready {
+			s.Errorf("%d results, row 1001 is %s, row 1002 is %s", len(all), all[1001].Result, all[1002].Result)
+		}
+	})
+}
+
 func TestCorrection_OfACorrection(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()
