@@ -118,6 +118,8 @@ func (w *world) newLine(k kind) []string {
 	case 2:
 		other, _ := pick(w, w.companies)
 		id = other.id
+	case 3, 4:
+		name = c.names[0].name
 	}
 	if k.newName != "" {
 		id, state = "", "DE"

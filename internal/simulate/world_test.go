@@ -77,6 +77,8 @@ type world struct {
 // company is a company at the filing service.
 type company struct {
 	id, name string
+	// ein is set if the company has an EIN from the beginning.
+	ein string
 	// names are the names that it has had, the present one last.
 	names []naming
 	// confirmed has the names of sheets that a person accepted for a name of the company.
@@ -248,8 +250,12 @@ func newWorld(dir string, seed uint64) *world {
 		if i%2 == 0 {
 			agents["NV"] = sandbox.ActiveService
 		}
+		if i == int(seed%6) {
+			c.ein = "12-3456789"
+		}
 		w.service.AddCompany(sandbox.Company{
 			ID:             c.id,
+			EIN:            c.ein,
 			LegalName:      c.name,
 			EntityType:     "LLC",
 			FormationState: "DE",
