@@ -156,6 +156,25 @@ func (r *records) earlierAgentService(c *company, state string) *Item {
 	return item
 }
 
+// SeedCompany puts a company on record like one of Config.Companies.
+func (r *records) SeedCompany(c Company) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.addCompany(c).auto = true
+}
+
+// CompanyNamed returns the company on record with a legal name. It returns false if there is none.
+func (r *records) CompanyNamed(legalName string) (Company, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.companies {
+		if c.LegalName == legalName {
+			return c.Company, true
+		}
+	}
+	return Company{}, false
+}
+
 // findCompany returns the company with an ID or slug, or nil.
 func (r *records) findCompany(key string) *company {
 	c := cmp.Or(r.companies[key], r.companySlugs[key])
