@@ -161,6 +161,13 @@ func (o Options) begin(f *sheet.File) (*Import, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ledger.IsRehearsal(properties) {
+		return nil, &sheet.FormatError{
+			File:   f.Name(),
+			Reason: "this is the workbook of a rehearsal. None of its orders was placed",
+			Remedy: "Use the spreadsheet that was rehearsed",
+		}
+	}
 	im := &Import{options: o, own: ownColumns{origin: ledger.OriginOf(properties)}}
 	im.file, err = newEditedFile(&o, f)
 	im.finder = sheetFinder{file: im.file, options: &im.options, matcher: m}

@@ -107,6 +107,18 @@ func OriginOf(properties [][]string) *Origin {
 	return &o
 }
 
+// rehearsalProperty is the property of the workbook of a rehearsal, which has no origin.
+const rehearsalProperty = "rehearsal"
+
+// RehearsalProperties returns the properties of the workbook of a rehearsal.
+func RehearsalProperties() [][]string { return [][]string{{rehearsalProperty}} }
+
+// IsRehearsal reports whether a workbook with the properties is that of a rehearsal. Its orders are
+// not real, so it is never imported.
+func IsRehearsal(properties [][]string) bool {
+	return len(properties) > 0 && properties[0][0] == rehearsalProperty
+}
+
 // KnownOrders reports which of the orders belong to rows of this ledger.
 func (l ResultFiles) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
 	known := make(map[string]bool)

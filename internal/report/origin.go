@@ -82,6 +82,20 @@ func OriginOf(path string) (*ledger.Origin, error) {
 	return origin, file.Close()
 }
 
+// IsRehearsal reports whether a file is the unedited workbook of a rehearsal.
+func IsRehearsal(path string) (bool, error) {
+	if same, err := sheet.IsUnedited(path); err != nil || !same {
+		return false, err
+	}
+	file, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	properties, err := file.Properties()
+	return ledger.IsRehearsal(properties), err
+}
+
 // open opens a workbook and reads its origin. The origin is nil if the workbook has none.
 func open(path string) (*sheet.File, *ledger.Origin, error) {
 	file, err := sheet.Open(path, sheet.Limits{})

@@ -16,6 +16,8 @@ type overview struct {
 	batch   ledger.Batch
 	summary Summary
 	book    ledger.Balance
+	// rehearsal reports whether the results are those of a rehearsal.
+	rehearsal bool
 }
 
 // fact is a line of the head, with a name and a value.
@@ -94,6 +96,9 @@ func (o *overview) sums() []sum {
 // steps lists the remaining steps, the most urgent first.
 func (o *overview) steps() []string {
 	s := o.summary
+	if o.rehearsal {
+		return []string{"Correct the spreadsheet if rows need it, then run or upload the spreadsheet itself."}
+	}
 	var steps []string
 	if n := s.Counts[filing.Uncertain]; n > 0 {
 		steps = append(
@@ -134,13 +139,17 @@ const overviewSheet = "Summary"
 // columns name, figure, a gap, and note.
 func (o *overview) write(book *sheet.Workbook, name string) error {
 	w, err := book.Sheet(name, sheet.SheetOptions{
-		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true,
+		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true, Active: o.rehearsal,
 	})
 	if err != nil {
 		return err
 	}
+	title := cmp.Or(productTitle(o.batch.Product), "Filings") + ": results"
+	if o.rehearsal {
+		title = "REHEARSAL. Nothing was filed or charged. The orders are those of a sandbox."
+	}
 	lines := [][]sheet.OutCell{
-		{sheet.Str(cmp.Or(productTitle(o.batch.Product), "Filings") + ": results").WithStyle(sheet.StyleTitle)},
+		{sheet.Str(title).WithStyle(sheet.StyleTitle)},
 		{},
 	}
 	for _, f := range o.facts() {

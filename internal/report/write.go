@@ -14,12 +14,23 @@ import (
 // workbook otherwise. The file appears under its name only when it is complete and synced. Rows are
 // streamed: the ledger is read twice, once to measure the columns and once to write. The figures
 // are read before the rows, so that they never claim more than the rows show.
-func Write(ctx context.Context, l Ledger, batchID, path string) (s Summary, err error) {
+func Write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
+	return write(ctx, l, batchID, path, false)
+}
+
+// WriteRehearsal is Write for the workbook of a rehearsal. It opens on its summary, which says so. It
+// has no sheet for corrections, and cannot be imported.
+func WriteRehearsal(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
+	return write(ctx, l, batchID, path, true)
+}
+
+func write(ctx context.Context, l Ledger, batchID, path string, rehearsal bool) (s Summary, err error) {
 	defer explain(&err, "write the results of batch %s", batchID)
 	p, err := measure(ctx, l, batchID)
 	if err != nil {
 		return Summary{}, err
 	}
+	p.rehearsal = rehearsal
 	if p.summary, err = Summarize(ctx, l, batchID); err != nil {
 		return Summary{}, err
 	}
@@ -81,6 +92,8 @@ type projection struct {
 	layout  *layout
 	summary Summary
 	cells   []sheet.OutCell
+	// rehearsal marks the results as those of a rehearsal.
+	rehearsal bool
 	// copy is the workbook that the results are written into, or nil.
 	copy *original
 	// delimiter is the delimiter of the batch's CSV. Empty if the batch is not from a CSV.
@@ -131,7 +144,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 		attention.results = p.copy.sheet
 	}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
-		if err := results(row, cells); err != nil {
+		if err := results(row, cells); err != nil || p.rehearsal {
 			return err
 		}
 		return attention.add(row, cells)
@@ -139,18 +152,29 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err != nil {
 		return err
 	}
-	if err := attention.finish(); err != nil {
-		return err
+	if !p.rehearsal {
+		if err := attention.finish(); err != nil {
+			return err
+		}
 	}
 	funds, err := l.Balance(ctx)
 	if err != nil {
 		return err
 	}
-	o := overview{batch: p.batch, summary: p.summary, book: funds}
-	if err := o.write(book, p.sheetName(overviewSheet)); err != nil {
+	o := overview{batch: p.batch, summary: p.summary, book: funds, rehearsal: p.rehearsal}
+	name := overviewSheet
+	if p.rehearsal {
+		name = "REHEARSAL"
+	}
+	if err := o.write(book, p.sheetName(name)); err != nil {
 		return err
 	}
-	if err := attention.writeOrigin(ctx, l); err != nil {
+	if p.rehearsal {
+		err = book.Properties(ledger.RehearsalProperties())
+	} else {
+		err = attention.writeOrigin(ctx, l)
+	}
+	if err != nil {
 		return err
 	}
 	return book.Save()

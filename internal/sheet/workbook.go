@@ -69,6 +69,8 @@ type SheetOptions struct {
 	TextColumns []int
 	Choices     []Choice
 	Hidden      bool
+	// Active opens the workbook on this sheet.
+	Active bool
 	// NoGrid hides the grid lines.
 	NoGrid bool
 }
@@ -381,6 +383,13 @@ func (w *Workbook) finish() error {
 		w.book.SetActiveSheet(active)
 	}
 	for _, s := range w.sheets {
+		if s.options.Active {
+			i, err := w.book.GetSheetIndex(s.name)
+			if err != nil {
+				return err
+			}
+			w.book.SetActiveSheet(i)
+		}
 		if s.options.Hidden {
 			// Make the sheet very hidden, so that people cannot show it by mistake and readers need
 			// not mention it.
