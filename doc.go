@@ -63,6 +63,7 @@
 //	signin      OpenID Connect and passkeys
 //	notify      messages to people
 //	metrics     figures for Prometheus
+//	rehearsal   a spreadsheet played on the sandbox with faults
 //	sandbox     the filing service in memory, an independent reading of its document
 //	samples     spreadsheets to try
 //

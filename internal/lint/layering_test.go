@@ -48,6 +48,7 @@ var imports = map[string]string{
 	"internal/intake":            `approval audit filing importer ledger lookup pricing sheet store webhook`,
 	"internal/jobs":              `approval filing filingapi ledger lookup money network pricing store`,
 	"internal/metrics":           `filing filingapi jobs ledger money`,
+	"internal/rehearsal":         `filing filingapi importer intake jobs ledger pricing report resolve sandbox`,
 	"internal/sandbox":           ``,
 	"internal/simulate":          ``,
 	"internal/webhook":           `filing store`,
@@ -60,12 +61,12 @@ var imports = map[string]string{
 	"internal/schedule": `approval audit balance filing importer intake ledger money outbox pricing season sheet
 		store`,
 	"internal/web": `account approval audit backup documents filing filingapi importer intake jobs ledger lookup
-		money network outbox pricing report resolve schedule season sheet signin store webhook`,
+		money network outbox pricing rehearsal report resolve schedule season sheet signin store webhook`,
 	"internal/config": `account approval filing filingapi jobs ledger logs lookup money network notify pricing schedule
 		signin store`,
 	"samples": ``,
 	"cmd/importer": `account approval audit backup config documents filing filingapi importer intake jobs ledger logs
-		lookup metrics money network notify pricing report resolve samples sandbox schedule season
+		lookup metrics money network notify pricing rehearsal report resolve samples sandbox schedule season
 		sheet signin store web webhook`,
 	"cmd/worker": `config filingapi jobs ledger logs metrics network pricing sheet store`,
 }
