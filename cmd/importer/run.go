@@ -33,7 +33,7 @@ type runOptions struct {
 	output      string
 	giveUpAfter time.Duration
 
-	yes, asJSON, wait, dryRun, acceptNames, verbose bool
+	yes, asJSON, wait, dryRun, rehearse, acceptNames, verbose bool
 	// approve makes submit wait for importer approve.
 	approve bool
 }
@@ -54,10 +54,16 @@ If the approval policy covers the terminal (the page Settings), run prepares the
 and ends with exit status 3. After the approval, run the same command again.`,
 		Example: `  importer run companies.xlsx
   importer run companies.xlsx --dry-run
+  importer run companies.xlsx --rehearse
   importer run companies.csv --product annual-report --state DE --filing-year 2026 --yes
   importer run companies.xlsx -o answers.xlsx --yes --wait`,
 		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error { return runRun(c.Context(), o, g, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.rehearse {
+				return runRehearsal(c, o, g.terminal, args[0])
+			}
+			return runRun(c.Context(), o, g, args[0])
+		},
 	}
 	addRunFlags(c, &o)
 	c.Flags().StringVarP(&o.output, "output", "o", "",
@@ -65,6 +71,8 @@ and ends with exit status 3. After the approval, run the same command again.`,
 	addYesFlag(c, &o.yes, "order without asking")
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait for funds or for the filing service instead of ending")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "check and show the cost; send nothing")
+	c.Flags().BoolVar(&o.rehearse, "rehearse", false,
+		"play the file on a sandbox with time-outs, crashes and an empty balance; send nothing")
 	return c
 }
 

@@ -167,6 +167,16 @@ func (r *filingRun) explainOutcome(ctx context.Context, ending jobs.RunResult) e
 	return nil
 }
 
+// printLines prints the results that occur in a batch.
+func (t *terminal) printLines(s report.Summary) {
+	tones := map[report.Tone]func(string) string{
+		report.Good: t.green, report.Quiet: t.dim, report.Waits: t.yellow, report.Bad: t.red,
+	}
+	for _, line := range s.Lines() {
+		t.print("%s", tones[line.Tone](fmt.Sprintf("%6d  %s", line.Rows, line.Text)))
+	}
+}
+
 // printSummary prints the summary for a person.
 func (r *filingRun) printSummary(s report.Summary) {
 	t := r.terminal
@@ -174,12 +184,7 @@ func (r *filingRun) printSummary(s report.Summary) {
 		b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
 		t.print("Nothing new was sent. Total:")
 	}
-	tones := map[report.Tone]func(string) string{
-		report.Good: t.green, report.Quiet: t.dim, report.Waits: t.yellow, report.Bad: t.red,
-	}
-	for _, line := range s.Lines() {
-		t.print("%s", tones[line.Tone](fmt.Sprintf("%6d  %s", line.Rows, line.Text)))
-	}
+	t.printLines(s)
 	t.print("%s\n%s  (batch %s)", s.MoneyText(), cmp.Or(s.Output, "no results were written"), s.Batch)
 	if s.Counts[filing.Uncertain] > 0 {
 		t.print("To resolve the uncertain rows: importer resolve %s", s.Batch)
