@@ -240,6 +240,7 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"provider-unlink", "Unlinked a company account"},
 	{"change-mapping", "Changed a column mapping"},
 	{"renewal", "Recorded a subscription renewal"},
+	{"rehearse", "Rehearsed a spreadsheet"},
 	{"reject", "Rejected a batch"},
 	{"reject-costs", "Rejected changed costs"},
 	{"resolve", "Resolved an uncertain row"},

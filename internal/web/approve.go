@@ -21,8 +21,9 @@ import (
 // approvalHandler handles the approval of batches and of higher costs.
 type approvalHandler struct {
 	*Config
-	approvals *approval.Approvals
-	queue     *prepareQueue
+	approvals  *approval.Approvals
+	queue      *prepareQueue
+	rehearsals *rehearsalHandler
 }
 
 func (h *approvalHandler) routes() []route {
@@ -130,6 +131,8 @@ type approvalPage struct {
 	Batch ledger.Batch
 	// Draft is the upload until it is submitted. It is nil on the page of a batch.
 	Draft *intake.Upload
+	// Rehearsal is the last rehearsal of the draft on this server. It is nil if there is none.
+	Rehearsal *uploadRehearsal
 	// Path is the address of the rows: "/sheets/…" or "/batches/…".
 	Path    string
 	Steps   []step
@@ -262,15 +265,17 @@ func (h *approvalHandler) draftApproval(v *request, u intake.Upload) error {
 		return err
 	}
 	p := &approvalPage{
-		Batch:   b,
-		Draft:   &u,
-		Path:    "/sheets/" + u.ID,
-		Steps:   steps(2),
-		Orders:  q.Rows,
-		Quote:   q.BatchQuote,
-		Problem: q.Problem,
-		Plan:    q.Plan,
-		Notes:   q.Notes,
+		Batch: b,
+		Draft: &u,
+		Path:  "/sheets/" + u.ID,
+
+		Rehearsal: h.rehearsals.of(u),
+		Steps:     steps(2),
+		Orders:    q.Rows,
+		Quote:     q.BatchQuote,
+		Problem:   q.Problem,
+		Plan:      q.Plan,
+		Notes:     q.Notes,
 	}
 	err = errors.Join(load(&p.History)(h.approvals.DraftHistory(ctx, u.ID)), h.fillApproval(v, p))
 	return v.show(err, "approve.html", "Approve "+u.File, p)

@@ -114,6 +114,7 @@ func New(c Config) *Site {
 		site.signIn.mail = c.Mail
 	}
 	rows := &rowHandler{&c}
+	rehearsals := &rehearsalHandler{queue: site.queue}
 	s.register(
 		site.signIn,
 		&securityHandler{&c, signIns},
@@ -128,7 +129,8 @@ func New(c Config) *Site {
 		&chargeHandler{&c},
 		&batchHandler{Config: &c, overview: view, rows: rows},
 		rows,
-		&approvalHandler{Config: &c, approvals: approval.New(l), queue: site.queue},
+		&approvalHandler{Config: &c, approvals: approval.New(l), queue: site.queue, rehearsals: rehearsals},
+		rehearsals,
 		&downloadHandler{&c},
 		&uncertainHandler{&c},
 		&companyHandler{&c},
