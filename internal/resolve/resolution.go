@@ -88,8 +88,8 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 func (r *Resolution) workedOn(now time.Time, timeout time.Duration) string {
 	sent, found := r.Order.LastSent()
 	if until := sent.StartedAt.Add(timeout); found && !r.IsPlaced() && now.Before(until) {
-		return fmt.Sprintf("The filing service may still work on row %d until %s. If you mark it as not placed before, "+
-			"it could be bought twice.", r.Order.Row.Number, until.UTC().Format("15:04:05 MST"))
+		return fmt.Sprintf("The filing service may still work on row %d until %s. If you mark it as not placed "+
+			"before, it could be bought twice.", r.Order.Row.Number, until.UTC().Format("15:04:05 MST"))
 	}
 	return ""
 }

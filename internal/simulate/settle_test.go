@@ -233,7 +233,7 @@ func (w *world) checkCovered(o sandbox.Order, i sandbox.Item) {
 		for _, e := range earlier.Items {
 			ended, canceled := w.ended[e.ID]
 			if e.Product == i.Product && e.CompanyID == i.CompanyID && e.State == i.State && e.Year < i.Year &&
-				e.At.Before(i.At) && !(canceled && ended.Before(i.At)) && !earlier.Renewal &&
+				e.At.Before(i.At) && (!canceled || !ended.Before(i.At)) && !earlier.Renewal &&
 				w.rootWith(e.ID) != w.rootWith(i.ID) {
 				w.fail("%s is ordered as %s, and %s covers it", i.Key(), i.ID, e.ID)
 			}
