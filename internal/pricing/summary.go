@@ -186,13 +186,23 @@ func (s Summary) Headline() string {
 	return "Total"
 }
 
-// Subscription describes the subscriptions that annual reports begin. It is empty if the batch has
-// no annual report.
+// Subscription describes the subscriptions that annual reports and registered agents begin. It is
+// empty if the batch has neither. Source: spec section 4, rule 9, and the billing rules.
 func (s Summary) Subscription() string {
-	if !slices.ContainsFunc(s.Lines, func(l SummaryLine) bool { return l.Product == filing.AnnualReport }) {
-		return ""
+	has := func(products ...filing.Product) bool {
+		return slices.ContainsFunc(s.Lines, func(l SummaryLine) bool { return slices.Contains(products, l.Product) })
 	}
-	return "An annual report begins a yearly subscription: later reports are filed and charged until it is canceled."
+	reports, agents := has(filing.AnnualReport), has(filing.RegisteredAgent, filing.AgentChange)
+	switch {
+	case reports && agents:
+		return "An annual report and a registered agent each begin a yearly subscription: later reports are filed, and " +
+			"both are charged every year until they are canceled."
+	case reports:
+		return "An annual report begins a yearly subscription: later reports are filed and charged until it is canceled."
+	case agents:
+		return "A registered agent begins a yearly subscription: it is charged every year until it is canceled."
+	}
+	return ""
 }
 
 // CountText returns the number of orders, and the number of filings if an order has several.

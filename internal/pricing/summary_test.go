@@ -102,8 +102,22 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 		s.Footnotes[1].Text != "The state fee for TX LLC is not known. It is charged in addition." {
 		t.Errorf("%q\n%+v", lines, s.Footnotes)
 	}
-	if !strings.Contains(s.Subscription(), "yearly subscription") || (Summary{}).Subscription() != "" {
-		t.Errorf("%q", s.Subscription())
+	for want, products := range map[string][]filing.Product{
+		"": {filing.EIN},
+		"An annual report begins a yearly subscription: later reports are filed and charged until it is canceled.": {
+			filing.EIN, filing.AnnualReport},
+		"A registered agent begins a yearly subscription: it is charged every year until it is canceled.": {
+			filing.AgentChange},
+		"An annual report and a registered agent each begin a yearly subscription: later reports are filed, and " +
+			"both are charged every year until they are canceled.": {filing.RegisteredAgent, filing.AnnualReport},
+	} {
+		var s Summary
+		for _, p := range products {
+			s.Lines = append(s.Lines, SummaryLine{KindQuote: KindQuote{Product: p}})
+		}
+		if got := s.Subscription(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	if s.CountText() != "5 orders with 6 filings" ||
 		q.TotalText() != "$664.00 + state fee (not known for TX LLC)" ||
