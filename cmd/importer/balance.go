@@ -33,8 +33,9 @@ report its balance, so the recorded balance is as right as the recorded deposits
 Each line has its sign and the balance after it. An order has one line, whose amount
 is what was charged or is reserved. The page downloads all lines as a file.
 
---forecast shows what the runs of the schedules will cost in the next days, and how much
-to have available by when.`,
+--forecast shows what the runs of the schedules and the renewals of yearly subscriptions
+will cost in the next days, and how much to have available by when. A renewal is
+estimated: a year after the order, for what it cost then.`,
 		Example: "  importer balance\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -49,7 +50,7 @@ to have available by when.`,
 		},
 	}
 	c.Flags().IntVar(&o.last, "last", 20, "how many lines to print, newest first; 0 for all")
-	c.Flags().BoolVar(&o.forecast, "forecast", false, "show what the schedules will cost, and when")
+	c.Flags().BoolVar(&o.forecast, "forecast", false, "show what schedules and renewals will cost, and when")
 	c.Flags().IntVar(&o.days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
 	c.MarkFlagsMutuallyExclusive("forecast", "last")
 	return c
@@ -144,7 +145,7 @@ func disagreement(balance ledger.Balance, halted ledger.Halted) string {
 	return text
 }
 
-// printForecast prints the money that the schedules will need from the balance.
+// printForecast prints the money that the schedules and renewals will need from the balance.
 func printForecast(t *terminal, f *schedule.Forecast) {
 	t.print("%s", f.Text())
 	if f.Queued > 0 {
@@ -153,13 +154,13 @@ func printForecast(t *terminal, f *schedule.Forecast) {
 	if len(f.Runs) > 0 {
 		t.print("")
 		list[schedule.RunCost]{
-			columns: "RUN\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT",
+			columns: "DATE\tSCHEDULE\tORDERS\tCOST\tNEEDED BY THEN\tSHORT",
 			cells: func(run schedule.RunCost) []any {
 				short := "-"
 				if run.Short > 0 {
 					short = run.Short.Dollars()
 				}
-				return []any{run.Date, run.Schedule, run.Orders, run.Cost, run.Needed.Dollars(), short}
+				return []any{run.Date, run.Title(), run.Orders, run.Cost, run.Needed.Dollars(), short}
 			},
 		}.print(t, f.Runs, false)
 	}

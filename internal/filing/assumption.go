@@ -152,6 +152,12 @@ var Assumptions = []Assumption{
 		Where:    "internal/ledger/subscription.go",
 	},
 	{
+		NotShown: "when a subscription renews and what it costs then",
+		Taken:    "a year after its newest order, for what that order cost; only the forecast uses it, as an estimate",
+		Override: "a canceled status on the page of the company",
+		Where:    "internal/schedule/forecast.go",
+	},
+	{
 		NotShown: "redirects",
 		Taken:    "never followed, because an order must not be sent twice; the order is uncertain",
 		Where:    "internal/filingapi/client.go",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/store"
 )
 
@@ -382,6 +383,39 @@ func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, er
 		}
 	}
 	return found, nil
+}
+
+// RenewalDay counts the active subscriptions whose newest order was placed on a day.
+type RenewalDay struct {
+	// Product is AnnualReport or RegisteredAgent.
+	Product filing.Product
+	// Day is the number of days since 1970.
+	Day           int64
+	Subscriptions int
+	// Cost is what the newest orders with a cost were charged.
+	Cost      money.Cents
+	Certainty money.Certainty
+}
+
+// ListRenewalDays counts the active subscriptions by the day of their newest order in a zone. A
+// company has one subscription for a product and a state, however many of its years were ordered.
+func (l Subscriptions) ListRenewalDays(ctx context.Context, zone *time.Location) ([]RenewalDay, error) {
+	_, offset := l.Now().In(zone).Zone()
+	const subject = `CASE WHEN p.cover <> '' THEN p.cover ELSE p.key END`
+	return store.List[RenewalDay](ctx, l.Read, "count the subscriptions by day",
+		`SELECT q.product, q.day, COUNT(*) AS subscriptions, CAST(SUM(q.cost) AS BIGINT) AS cost,
+				MAX(q.certainty) AS certainty
+			FROM (SELECT CASE p.product WHEN 'agent-change' THEN 'registered-agent' ELSE p.product END AS product,
+					i.cost, i.certainty,
+					(MAX(p.at) OVER (PARTITION BY `+subject+`) + $1) / 86400000 AS day,
+					ROW_NUMBER() OVER (PARTITION BY `+subject+`
+						ORDER BY CASE WHEN i.cost > 0 THEN 0 ELSE 1 END, p.at DESC, i.id DESC) AS place
+				FROM purchases p JOIN items i ON i.row = p.row AND i.product = p.product
+				WHERE p.bought = 1 AND p.product IN ('annual-report', 'registered-agent', 'agent-change')
+				AND `+coversNow(store.ToMillis(l.Now()))+`) AS q
+			WHERE q.place = 1
+			GROUP BY q.product, q.day
+			ORDER BY q.day, q.product`, int64(offset)*1000)
 }
 
 // ErrNotCovered is returned for a renewal of a row that no subscription covers.

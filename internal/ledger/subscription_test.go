@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -172,4 +173,35 @@ func (s *suite) cover(l *ledger.Ledger, batch, company, year string) ledger.Row 
 	}))
 	s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: filing.Skipped, Message: "covered"}))
 	return r
+}
+
+// A subscription counts once, from its newest order, while it is active.
+func TestRenewalDays(t *testing.T) {
+	onBothDatabases(t, func(s *suite) {
+		l := s.open()
+		first := s.clock().Unix() / 86400
+		for _, r := range s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_3", "2026"),
+			agentOrder("comp_1")) {
+			s.place(l, r)
+		}
+		s.pass(30 * 24 * time.Hour)
+		l = s.open()
+		for _, r := range s.add(l, "b", report("comp_4", "2026"), report("comp_4", "2027")) {
+			s.place(l, r)
+		}
+		r := s.cover(l, "c", "comp_2", "2027")
+		s.must(l.Subscriptions().Renew(s.Context(), r.ID, "order_renewal"))
+		canceled := s.rows(l, "a")[2]
+		s.must(l.Subscriptions().SetStatus(s.Context(), orderOf(canceled), "canceled"))
+		got, err := l.Subscriptions().ListRenewalDays(s.Context(), time.UTC)
+		s.must(err)
+		want := []ledger.RenewalDay{
+			{Product: filing.AnnualReport, Day: first, Subscriptions: 1, Cost: cost},
+			{Product: filing.RegisteredAgent, Day: first, Subscriptions: 1, Cost: cost},
+			{Product: filing.AnnualReport, Day: first + 30, Subscriptions: 2, Cost: 2 * cost},
+		}
+		if !slices.Equal(got, want) {
+			s.Errorf("%+v\nwant %+v", got, want)
+		}
+	})
 }

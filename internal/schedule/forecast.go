@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
@@ -21,7 +23,8 @@ const MaxForecastDays = 366
 // ErrForecastDays is returned for a number of days outside these limits.
 var ErrForecastDays = fmt.Errorf("a forecast looks 1 to %d days ahead", MaxForecastDays)
 
-// Forecast is the money that the schedules will need from the balance, with its dates.
+// Forecast is the money that the schedules and the renewals of subscriptions will need from the
+// balance, with its dates.
 type Forecast struct {
 	// From and To are in the firm's time zone.
 	From, To season.Date
@@ -31,18 +34,22 @@ type Forecast struct {
 	Queued int
 	// QueuedFor is the cost of the queued rows, which is needed now.
 	QueuedFor money.Cost
-	// Runs are sorted from the earliest to the latest.
+	// Runs are sorted from the earliest to the latest. They include the renewals.
 	Runs []RunCost
 	// Broken are the problems of schedules whose runs cannot be planned. Their runs are not
 	// included.
 	Broken []Problem
 }
 
-// RunCost is the expected cost of a schedule's run.
+// RunCost is the expected cost of a schedule's run, or of the renewals of a month.
 type RunCost struct {
-	Date     season.Date
+	// Date is the day of the run, or of the first renewal.
+	Date season.Date
+	// Schedule is empty for renewals.
 	Schedule string
-	Orders   int
+	// Renews is the product that renews. Empty for a run of a schedule.
+	Renews filing.Product
+	Orders int
 	// LeftOut counts the rows that need attention before they are ordered.
 	LeftOut int
 	Cost    money.Cost
@@ -52,8 +59,16 @@ type RunCost struct {
 	Short money.Cents
 }
 
-// Forecast plans the runs of all schedules in the next days, as far as known today. It writes
-// nothing. Each order counts once for a schedule, in the first run that places it. It returns
+// Title returns the name of the schedule, or describes the renewals.
+func (r RunCost) Title() string {
+	if r.Renews == "" {
+		return r.Schedule
+	}
+	return fmt.Sprintf("%s renewals in %s %d (estimate)", r.Renews.Title(), r.Date.Month.String()[:3], r.Date.Year)
+}
+
+// Forecast plans the runs of all schedules and the renewals of subscriptions in the next days, as
+// far as known today. It writes nothing. Each order counts once for a schedule, in the first run that places it. It returns
 // ErrForecastDays.
 func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 	if days < 1 || days > MaxForecastDays {
@@ -69,7 +84,12 @@ func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Runs, f.Broken = slices.Clone(planned.runs), planned.broken
+	renewals, err := s.loadRenewals(ctx, zone, today, f.To)
+	if err != nil {
+		return nil, err
+	}
+	f.Runs, f.Broken = slices.Concat(planned.runs, renewals), planned.broken
+	sortRuns(f.Runs)
 	if f.Queued, f.QueuedFor, err = s.c.Ledger.Backlog().Total(ctx); err != nil {
 		return nil, err
 	}
@@ -140,9 +160,52 @@ func (s *Scheduler) planRuns(ctx context.Context, schedules []Schedule, to seaso
 		}
 		all.runs = append(all.runs, runs...)
 	}
-	slices.SortFunc(all.runs, func(a, b RunCost) int {
-		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Schedule, b.Schedule))
+	return all, nil
+}
+
+func sortRuns(runs []RunCost) {
+	slices.SortFunc(runs, func(a, b RunCost) int {
+		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Renews, b.Renews))
 	})
+}
+
+// loadRenewals returns the renewals of active subscriptions up to a day, by month and product.
+// A subscription renews a year after its newest order, for the cost of that order. A schedule does
+// not order what a subscription covers, so no report counts twice.
+//
+// Assumption: spec section 4, rule 9 names an annual subscription, but no day or amount.
+func (s *Scheduler) loadRenewals(ctx context.Context, zone *time.Location, today, to season.Date) ([]RunCost, error) {
+	days, err := s.c.Ledger.Subscriptions().ListRenewalDays(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	// The key of a month is its first day.
+	months := make(map[RunCost]*RunCost)
+	for _, d := range days {
+		ordered := balance.DueDate(d.Day)
+		for on := ordered.AddMonths(12); !on.After(to); on = on.AddMonths(12) {
+			if on.Before(today) {
+				continue
+			}
+			month := RunCost{Date: season.Date{Year: on.Year, Month: on.Month, Day: 1}, Renews: d.Product}
+			if months[month] == nil {
+				months[month] = &RunCost{Date: on, Renews: d.Product}
+			}
+			run := months[month]
+			if on.Before(run.Date) {
+				run.Date = on
+			}
+			run.Orders += d.Subscriptions
+			cost := money.Cost{Amount: d.Cost, Certainty: max(d.Certainty, money.Estimated)}
+			if run.Cost, err = run.Cost.Plus(cost); err != nil {
+				return nil, fmt.Errorf("sum up the renewals: %w", err)
+			}
+		}
+	}
+	var all []RunCost
+	for _, run := range months {
+		all = append(all, *run)
+	}
 	return all, nil
 }
 
@@ -236,7 +299,7 @@ func (f *Forecast) Text() string {
 		return fmt.Sprintf("Have %s available by %s. The balance is unknown: no deposit is recorded.",
 			needed, f.lastDay().American())
 	case f.Available == nil || needed.IsZero():
-		return fmt.Sprintf("The schedules place no order until %s.", f.To.American())
+		return fmt.Sprintf("No schedule places an order and no subscription renews until %s.", f.To.American())
 	case short != nil:
 		last := f.Runs[len(f.Runs)-1]
 		text := fmt.Sprintf("Have %s available by %s: %s more than now.",

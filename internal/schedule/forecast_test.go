@@ -144,7 +144,7 @@ func TestForecastText(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	says("The schedules place no order until Jul 29, 2027.")
+	says("No schedule places an order and no subscription renews until Jul 29, 2027.")
 	f.add("due", forecastList, schedule.Options{Due: "30 days before", FilingYear: "this"})
 	says("The balance is unknown: no deposit is recorded.")
 	all := f.forecast(200)

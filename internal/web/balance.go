@@ -290,7 +290,7 @@ func (h *balanceHandler) balanceFile(v *request) error {
 // forecastSpans are the numbers of days that the page offers.
 var forecastSpans = []int{30, schedule.ForecastDays, 180, 365}
 
-// forecastPage shows how much of the balance the schedules will need.
+// forecastPage shows how much of the balance the schedules and renewals will need.
 type forecastPage struct {
 	*schedule.Forecast
 	Days    int

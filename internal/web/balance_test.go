@@ -219,7 +219,7 @@ func TestChargesPage(t *testing.T) {
 // The forecast names what to have available and when, and the runs that need it.
 func TestForecast(t *testing.T) {
 	s, v := visit(t, account.Operator)
-	v.wants(v.page("/balance/forecast"), "The schedules place no order until", "Nothing to pay for")
+	v.wants(v.page("/balance/forecast"), "No schedule places an order and no subscription renews until", "Nothing to pay for")
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "florida",
 		File: "list.csv",
@@ -237,4 +237,27 @@ func TestForecast(t *testing.T) {
 	for _, days := range []string{"0", "367", "x"} {
 		v.gives(http.StatusUnprocessableEntity, "/balance/forecast?days="+days)
 	}
+}
+
+// The forecast has the renewal of a placed report a year later, as an estimate, and no schedule's order of what the
+// subscription covers.
+func TestForecastOfRenewals(t *testing.T) {
+	s, v := visit(t, account.Preparer, account.Operator)
+	batch := v.submit(v.sheet("florida.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\n"+
+		"comp_3,Cal LLC,FL,2026,ana@example.com\n"))
+	s.place()
+	s.answered(batch)
+	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
+		Name: "florida",
+		File: "list.csv",
+		Content: []byte("Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State\n" +
+			"comp_1,Ada LLC,FL,user_1,LLC,DE\ncomp_3,Cal LLC,FL,user_1,LLC,DE\n"),
+		By:      "Ana",
+		Options: schedule.Options{Due: "60 days before", Zone: "America/New_York", FilingYear: "this"},
+	})
+	s.must(err)
+	body := v.page("/balance/forecast?days=366")
+	v.wants(body, ">florida</bdi>", "annual report renewals in ", "(estimate)")
+	s.times(2, body, `<td data-label="Orders" class="num">1</td>`)
+	v.lacks(v.page("/balance/forecast?days=300"), "renewals in ")
 }
