@@ -68,8 +68,8 @@ func (r RunCost) Title() string {
 }
 
 // Forecast plans the runs of all schedules and the renewals of subscriptions in the next days, as
-// far as known today. It writes nothing. Each order counts once for a schedule, in the first run that places it. It returns
-// ErrForecastDays.
+// far as known today. It writes nothing. Each order counts once for a schedule, in the first run that
+// places it. It returns ErrForecastDays.
 func (s *Scheduler) Forecast(ctx context.Context, days int) (*Forecast, error) {
 	if days < 1 || days > MaxForecastDays {
 		return nil, ErrForecastDays

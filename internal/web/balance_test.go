@@ -219,7 +219,8 @@ func TestChargesPage(t *testing.T) {
 // The forecast names what to have available and when, and the runs that need it.
 func TestForecast(t *testing.T) {
 	s, v := visit(t, account.Operator)
-	v.wants(v.page("/balance/forecast"), "No schedule places an order and no subscription renews until", "Nothing to pay for")
+	v.wants(v.page("/balance/forecast"), "No schedule places an order and no subscription renews until",
+		"Nothing to pay for")
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "florida",
 		File: "list.csv",
