@@ -195,10 +195,11 @@ func (s Summary) Subscription() string {
 	reports, agents := has(filing.AnnualReport), has(filing.RegisteredAgent, filing.AgentChange)
 	switch {
 	case reports && agents:
-		return "An annual report and a registered agent each begin a yearly subscription: later reports are filed, and " +
-			"both are charged every year until they are canceled."
+		return "An annual report and a registered agent each begin a yearly subscription: later reports are filed, " +
+			"and both are charged every year until they are canceled."
 	case reports:
-		return "An annual report begins a yearly subscription: later reports are filed and charged until it is canceled."
+		return "An annual report begins a yearly subscription: later reports are filed and charged until it is " +
+			"canceled."
 	case agents:
 		return "A registered agent begins a yearly subscription: it is charged every year until it is canceled."
 	}

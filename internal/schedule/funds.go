@@ -29,8 +29,8 @@ func (s *Scheduler) remindOfFunds(ctx context.Context, today season.Date) error 
 			lines = append(lines, fmt.Sprintf("  and %s more", text.Number(len(f.Runs)-i)))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("  %s, %s: %s, %s", r.Date.American(), r.Title(), text.Count(r.Orders, "order"),
-			r.Cost))
+		lines = append(lines, fmt.Sprintf("  %s, %s: %s, %s", r.Date.American(), r.Title(),
+			text.Count(r.Orders, "order"), r.Cost))
 	}
 	lines = append(lines, "", "Top up at the filing service, then record the deposit: importer deposit AMOUNT, "+
 		"or on the page, under Balance", "Orders that the balance does not cover wait; none is lost.")
