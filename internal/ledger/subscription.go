@@ -400,22 +400,25 @@ type RenewalDay struct {
 // ListRenewalDays counts the active subscriptions by the day of their newest order in a zone. A
 // company has one subscription for a product and a state, however many of its years were ordered.
 func (l Subscriptions) ListRenewalDays(ctx context.Context, zone *time.Location) ([]RenewalDay, error) {
-	_, offset := l.Now().In(zone).Zone()
-	const subject = `CASE WHEN p.cover <> '' THEN p.cover ELSE p.key END`
+	now := l.Now()
+	_, offset := now.In(zone).Zone()
+	// The condition is that of coversNow, for one item of each purchase.
 	return store.List[RenewalDay](ctx, l.Read, "count the subscriptions by day",
-		`SELECT q.product, q.day, COUNT(*) AS subscriptions, CAST(SUM(q.cost) AS BIGINT) AS cost,
+		`SELECT q.product, (q.at + $1) / 86400000 AS day, COUNT(*) AS subscriptions, CAST(SUM(q.cost) AS BIGINT) AS cost,
 				MAX(q.certainty) AS certainty
-			FROM (SELECT CASE p.product WHEN 'agent-change' THEN 'registered-agent' ELSE p.product END AS product,
-					i.cost, i.certainty,
-					(MAX(p.at) OVER (PARTITION BY `+subject+`) + $1) / 86400000 AS day,
-					ROW_NUMBER() OVER (PARTITION BY `+subject+`
-						ORDER BY CASE WHEN i.cost > 0 THEN 0 ELSE 1 END, p.at DESC, i.id DESC) AS place
-				FROM purchases p JOIN items i ON i.row = p.row AND i.product = p.product
-				WHERE p.bought = 1 AND p.product IN ('annual-report', 'registered-agent', 'agent-change')
-				AND `+coversNow(store.ToMillis(l.Now()))+`) AS q
+			FROM (SELECT o.product, o.cost, o.certainty, MAX(o.at) OVER (PARTITION BY o.subject) AS at,
+					ROW_NUMBER() OVER (PARTITION BY o.subject
+						ORDER BY CASE WHEN o.cost > 0 THEN 0 ELSE 1 END, o.at DESC, o.id DESC) AS place
+				FROM (SELECT CASE p.product WHEN 'agent-change' THEN 'registered-agent' ELSE p.product END AS product,
+						CASE WHEN p.cover <> '' THEN p.cover ELSE p.key END AS subject, p.at, i.cost, i.certainty, i.id
+					FROM purchases p JOIN items i ON i.row = p.row AND i.product = p.product
+					WHERE p.bought = 1 AND p.product IN ('annual-report', 'registered-agent', 'agent-change')
+					AND lower(i.filing_status) NOT IN ('canceled', 'cancelled')
+					AND lower(i.subscription_status) IN ('', 'active')
+					AND (p.at >= $2 OR i.subscription_at >= $2)) AS o) AS q
 			WHERE q.place = 1
-			GROUP BY q.product, q.day
-			ORDER BY q.day, q.product`, int64(offset)*1000)
+			GROUP BY 1, 2
+			ORDER BY day, q.product`, int64(offset)*1000, trustedSince(store.ToMillis(now)))
 }
 
 // ErrNotCovered is returned for a renewal of a row that no subscription covers.

@@ -85,6 +85,45 @@ func (f *forecasting) forecast(days int) *schedule.Forecast {
 	return all
 }
 
+// placeReport places an annual report of Delaware and returns its order ID.
+func (f *forecasting) placeReport(company string) (order string) {
+	f.Helper()
+	ctx, order := f.Context(), "order_"+company
+	_, err := f.CreateBatch(ctx, ledger.Batch{ID: company, File: company + ".csv", Product: filing.AnnualReport})
+	f.must(err)
+	o := filing.Order{CompanyID: company, FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"}}
+	f.must(f.AddRows(ctx, company, []ledger.Row{{
+		Number: 2,
+		Cells:  []byte(`["x"]`),
+		Result: filing.Ready,
+		Request: &filing.Request{
+			Product: filing.AnnualReport,
+			Company: filing.CompanyRef{Ref: company},
+			Order:   o,
+		},
+	}}))
+	f.must(f.OpenBatch(ctx, company))
+	r, err := f.RowNumbered(ctx, company, 2)
+	f.must(err)
+	claims := []ledger.Claim{{
+		Product: filing.AnnualReport,
+		Key:     o.Keys()[filing.AnnualReport],
+		Cover:   "annual-report|" + company + "|DE",
+		Year:    2027,
+	}}
+	begun, err := f.Begin(ctx, ledger.Intent{Row: r.ID, Cost: r.Cost, Claims: claims})
+	f.must(err)
+	f.must(f.RecordOutcome(ctx, ledger.Outcome{
+		Row:     r.ID,
+		Attempt: begun.Attempt,
+		Owner:   r.Owner,
+		Answer:  filing.Answer{Kind: filing.Accepted},
+		Claims:  claims,
+		Items:   []ledger.Item{{Product: filing.AnnualReport, OrderID: order, Cost: money.Cost{Amount: 100}}},
+	}))
+	return order
+}
+
 // runs describes the runs of a forecast.
 func runs(all []schedule.RunCost) (lines []string) {
 	for _, r := range all {
@@ -213,5 +252,33 @@ func TestFundsAreRemindedOf(t *testing.T) {
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// Renewals are estimates of a month, a year after the orders. Their shortage is reminded of by month.
+func TestForecastOfRenewals(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
+	for day := range 3 {
+		f.placeReport(fmt.Sprint("comp_", day))
+		f.now = f.now.AddDate(0, 0, 1)
+	}
+	f.must(f.Entries().RecordDeposit(t.Context(), 4_00, ""))
+	all := f.forecast(366).Runs
+	if len(all) != 1 || all[0].Title() != "annual report renewals in Jan 2028 (estimate)" ||
+		runs(all)[0] != "2028-01-10  3 about $3.00 needed 3.00 short 2.00" {
+		t.Errorf("%+v", all)
+	}
+	if all := f.forecast(365 - 3).Runs; len(all) != 1 || all[0].Orders != 1 {
+		t.Errorf("%+v", all)
+	}
+	f.now = time.Date(2028, 1, 9, 15, 0, 0, 0, time.UTC)
+	for range 3 {
+		f.must(f.Remind(t.Context()))
+		f.now = f.now.AddDate(0, 0, 1)
+	}
+	list, err := f.Notifications().List(t.Context(), 10)
+	if f.must(err); len(list) != 1 || list[0].Kind != outbox.KindFundsNeeded ||
+		!strings.Contains(list[0].Body, "Jan 10, 2028, annual report renewals in Jan 2028 (estimate): 3 orders, about $3.00") {
+		t.Errorf("%+v", list)
 	}
 }
