@@ -12,6 +12,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // ForecastDays is the default number of days of a forecast.
@@ -64,7 +65,7 @@ func (r RunCost) Title() string {
 	if r.Renews == "" {
 		return r.Schedule
 	}
-	return fmt.Sprintf("%s renewals in %s %d (estimate)", r.Renews.Title(), r.Date.Month.String()[:3], r.Date.Year)
+	return fmt.Sprintf("%s renewals in %s %d (estimate)", text.Capital(r.Renews.Title()), r.Date.Month.String()[:3], r.Date.Year)
 }
 
 // Forecast plans the runs of all schedules and the renewals of subscriptions in the next days, as

@@ -264,7 +264,7 @@ func TestForecastOfRenewals(t *testing.T) {
 	}
 	f.must(f.Entries().RecordDeposit(t.Context(), 4_00, ""))
 	all := f.forecast(366).Runs
-	if len(all) != 1 || all[0].Title() != "annual report renewals in Jan 2028 (estimate)" ||
+	if len(all) != 1 || all[0].Title() != "Annual report renewals in Jan 2028 (estimate)" ||
 		runs(all)[0] != "2028-01-10  3 about $3.00 needed 3.00 short 2.00" {
 		t.Errorf("%+v", all)
 	}

@@ -258,7 +258,7 @@ func TestForecastOfRenewals(t *testing.T) {
 	})
 	s.must(err)
 	body := v.page("/balance/forecast?days=366")
-	v.wants(body, ">florida</bdi>", "annual report renewals in ", "(estimate)")
+	v.wants(body, ">florida</bdi>", "Annual report renewals in ", "(estimate)")
 	s.times(2, body, `<td data-label="Orders" class="num">1</td>`)
 	v.lacks(v.page("/balance/forecast?days=300"), "renewals in ")
 }
