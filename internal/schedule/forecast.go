@@ -65,7 +65,8 @@ func (r RunCost) Title() string {
 	if r.Renews == "" {
 		return r.Schedule
 	}
-	return fmt.Sprintf("%s renewals in %s %d (estimate)", text.Capital(r.Renews.Title()), r.Date.Month.String()[:3], r.Date.Year)
+	return fmt.Sprintf("%s renewals in %s %d (estimate)", text.Capital(r.Renews.Title()), r.Date.Month.String()[:3],
+		r.Date.Year)
 }
 
 // Forecast plans the runs of all schedules and the renewals of subscriptions in the next days, as
