@@ -38,6 +38,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames: true,
 		UpdateScripts:      *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"age":       age,
 			"bytes":     writeBytes,
 			"deliver":   deliver,
 			"edit":      editSheet,

@@ -14,6 +14,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // statusOptions are the options of status.
@@ -118,6 +119,13 @@ func printStatus(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Ba
 	if s.Filings.Exceptions > 0 {
 		fmt.Fprintf(table, "exceptions\t%s\n",
 			t.yellow(count(s.Filings.Exceptions, "row")+" with a filing on hold until something is corrected"))
+	}
+	silence, err := schedule.FindSilence(ctx, l, b.ID)
+	if err != nil {
+		return err
+	}
+	for _, line := range silence.Lines() {
+		fmt.Fprintf(table, "no news\t%s\n", t.yellow(line))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if !s.Reserved.IsZero() {

@@ -63,7 +63,7 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, schedule, due-soon, funds-needed, access, backup, " +
+		"bought-twice, schedule, due-soon, funds-needed, silent, access, backup, " +
 		"approval-needed, approved, sent-back, rejected"},
 	{"FILING_BACKUP_DIR", "", "the folder for the daily backups of an SQLite ledger by importer serve, as a full " +
 		"path; default: backups, beside the ledger"},

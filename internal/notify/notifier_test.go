@@ -490,7 +490,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for text, want := range map[string]int{"": 15, "all": 15, "funds": 1, "funds, KEY,batch": 3, "funds all": 15} {
+	for text, want := range map[string]int{"": 16, "all": 16, "funds": 1, "funds, KEY,batch": 3, "funds all": 16} {
 		if kinds, err := ParseKinds(text); err != nil || len(kinds) != want {
 			t.Errorf("%q: %v, %v", text, kinds, err)
 		}

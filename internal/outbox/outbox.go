@@ -44,6 +44,11 @@ const (
 	KindDueSoon Kind = "due-soon"
 	// KindFundsNeeded reports that the schedules will need more than the available funds.
 	KindFundsNeeded Kind = "funds-needed"
+	// KindSilent reports placed orders that were not heard of for too long, and events that do not
+	// arrive.
+	KindSilent Kind = "silent"
+	// KindSilentChecked marks silent orders that a person has checked. It is never sent.
+	KindSilentChecked Kind = "silent-checked"
 	// KindAccess reports that a link, an address, a passkey or a role was granted, or that the
 	// approval policy was weakened.
 	KindAccess Kind = "access"
@@ -60,7 +65,7 @@ const (
 // Kinds lists all kinds.
 var Kinds = []Kind{KindFunds, KindKey, KindBatch, KindUncertain, KindExceptions,
 	KindTwice,
-	KindSchedule, KindDueSoon, KindFundsNeeded, KindAccess,
+	KindSchedule, KindDueSoon, KindFundsNeeded, KindSilent, KindAccess,
 	KindBackup, KindApprovalNeeded, KindApproved, KindSentBack, KindRejected}
 
 // Outbox has the notifications of a database.

@@ -22,8 +22,9 @@ const (
 // first.
 var remindBefore = []int{7, 30, 60}
 
-// Remind writes the reminders of due dates and of the funds they need, if it is time. Any number of
-// processes may call it, because the ledger writes each reminder once. Days are in the firm's zone.
+// Remind writes the reminders of due dates, of the funds they need, and of silent orders, if it is
+// time. Any number of processes may call it, because the ledger writes each reminder once. Days are
+// in the firm's zone.
 func (s *Scheduler) Remind(ctx context.Context) error {
 	zone, err := FirmZone(ctx, s.c.Ledger)
 	if err != nil {
@@ -38,6 +39,9 @@ func (s *Scheduler) Remind(ctx context.Context) error {
 	}
 	if err := s.remindOfFunds(ctx, season.DateOf(now)); err != nil {
 		return fmt.Errorf("remind of the funds that are needed: %w", err)
+	}
+	if err := s.remindOfSilence(ctx, zone); err != nil {
+		return fmt.Errorf("remind of silent orders: %w", err)
 	}
 	return nil
 }

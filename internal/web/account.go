@@ -257,6 +257,7 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"setup", "Set up the filing service"},
 	{"send-back", "Sent a batch back"},
 	{"session-end", "Ended sessions"},
+	{"silent-checked", "Checked orders without news"},
 	{"sign-in", "Signed in"},
 	{"sign-in-failed", "Failed to sign in"},
 	{"sign-out", "Signed out"},

@@ -48,6 +48,7 @@ type actionFacts struct {
 	// short counts the rows that wait for funds.
 	short   int
 	faults  []schedule.Problem
+	silence schedule.Silence
 	backups backupFacts
 }
 
@@ -56,6 +57,9 @@ const actionsMax = 10 * time.Second
 
 // actionsTTL returns how long facts are cached, given the time it took to load them.
 func actionsTTL(took time.Duration) time.Duration { return min(sharedTTL(took), actionsMax) }
+
+// silenceTTL returns how long silent orders are cached. They change from hour to hour.
+func silenceTTL(took time.Duration) time.Duration { return min(10*sharedTTL(took), 10*time.Minute) }
 
 // facts returns the data for the actions.
 func (o *overview) facts(ctx context.Context) (actionFacts, error) {
@@ -69,6 +73,9 @@ func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 		load(&all)(o.Ledger.Batches(ctx)),
 		load(&f.backups)(loadBackups(o.Settings, o.Ledger.Now())),
 		load(&f.fleet)(o.loadFleet(ctx)),
+		load(&f.silence)(o.silence.Get(ctx, "", func(ctx context.Context) (schedule.Silence, error) {
+			return schedule.FindSilence(ctx, o.Ledger, "")
+		})),
 		load(&f.faults)(o.Scheduler.Problems(ctx)))
 	for _, b := range all {
 		_, waits := f.at[b.ID]
@@ -118,6 +125,7 @@ func (o *overview) actions(v *request) ([]action, error) {
 	}
 	l.addUncertain(&f)
 	l.addRows(&f)
+	l.addSilence(&f)
 	if f.backups.Late {
 		l.add(operator, action{
 			Class:  "warn",
@@ -264,6 +272,19 @@ func (l *actionList) addUncertain(f *actionFacts) {
 		a.Button = "See orders"
 	}
 	l.add(hands, a)
+}
+
+// addSilence adds an action for each state and product with silent orders, and one if events do not
+// arrive.
+func (l *actionList) addSilence(f *actionFacts) {
+	for _, line := range f.silence.Lines() {
+		l.add(hands, action{
+			Class:  "warn",
+			Text:   line,
+			Button: "See orders",
+			Path:   "/silent",
+		})
+	}
 }
 
 // addRows adds the actions for rows that need a correction, and for filings that stopped.

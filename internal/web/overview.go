@@ -13,6 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -37,6 +38,7 @@ type overview struct {
 	figures *cache.Cache[string, ledger.Figures]
 	filings *cache.Cache[string, ledger.Filings]
 	shared  *cache.Cache[string, actionFacts]
+	silence *cache.Cache[string, schedule.Silence]
 	meters  meters
 }
 
@@ -46,6 +48,7 @@ func newOverview(c *Config) *overview {
 		figures: cache.New[string](cache.Options[ledger.Figures]{TTL: sharedTTL, Max: maxSummaries}),
 		filings: cache.New[string](cache.Options[ledger.Filings]{TTL: sharedTTL, Max: maxSummaries}),
 		shared:  cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+		silence: cache.New[string](cache.Options[schedule.Silence]{TTL: silenceTTL}),
 	}
 }
 

@@ -134,6 +134,7 @@ func New(c Config) *Site {
 		&downloadHandler{&c},
 		&uncertainHandler{&c},
 		&companyHandler{&c},
+		&silentHandler{&c, view},
 	)
 	site.handler = network.Compress(s.guard(s.mux))
 	s.audit.OnRecord(s.logAct)

@@ -114,6 +114,7 @@ func (s *testSite) open() {
 	all := s.server.overview
 	all.figures = cache.New[string](cache.Options[ledger.Figures]{TTL: every})
 	all.filings = cache.New[string](cache.Options[ledger.Filings]{TTL: every})
+	all.silence = cache.New[string](cache.Options[schedule.Silence]{TTL: every})
 	all.shared = cache.New[string](cache.Options[actionFacts]{TTL: every})
 	s.Cleanup(s.Close)
 	s.live.Store(s.Site)
