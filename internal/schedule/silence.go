@@ -77,13 +77,19 @@ func FindSilence(ctx context.Context, l *ledger.Ledger, batch string) (Silence, 
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return Silence{}, err
 	}
-	open = slices.DeleteFunc(open, func(o ledger.OpenOrder) bool { return checked[markOf(outbox.KindSilentChecked, o)] })
+	most := ""
+	if len(open) == ledger.MaxOpenOrders {
+		most = "at least "
+	}
+	open = slices.DeleteFunc(open, func(o ledger.OpenOrder) bool {
+		return checked[markOf(outbox.KindSilentChecked, o)]
+	})
 	s := findSilent(open, times, events.Last, now.In(zone))
 	for i := range s.Groups {
 		if err := s.Groups[i].addDueDates(ctx, l); err != nil {
 			return s, err
 		}
-		s.Groups[i].Text += s.Groups[i].dueText(season.DateOf(now.In(zone)))
+		s.Groups[i].Text = most + s.Groups[i].Text + s.Groups[i].dueText(season.DateOf(now.In(zone)))
 	}
 	return s, nil
 }
@@ -208,7 +214,7 @@ func (s SilentOrders) dueText(today season.Date) string {
 // Lines returns the sentences.
 func (s Silence) Lines() (all []string) {
 	for _, g := range s.Groups {
-		all = append(all, g.Text)
+		all = append(all, text.Capital(g.Text))
 	}
 	if s.Webhook != "" {
 		all = append(all, s.Webhook)
