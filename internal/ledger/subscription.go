@@ -404,7 +404,8 @@ func (l Subscriptions) ListRenewalDays(ctx context.Context, zone *time.Location)
 	_, offset := now.In(zone).Zone()
 	// The condition is that of coversNow, for one item of each purchase.
 	return store.List[RenewalDay](ctx, l.Read, "count the subscriptions by day",
-		`SELECT q.product, (q.at + $1) / 86400000 AS day, COUNT(*) AS subscriptions, CAST(SUM(q.cost) AS BIGINT) AS cost,
+		`SELECT q.product, (q.at + $1) / 86400000 AS day, COUNT(*) AS subscriptions,
+			CAST(SUM(q.cost) AS BIGINT) AS cost,
 				MAX(q.certainty) AS certainty
 			FROM (SELECT o.product, o.cost, o.certainty, MAX(o.at) OVER (PARTITION BY o.subject) AS at,
 					ROW_NUMBER() OVER (PARTITION BY o.subject

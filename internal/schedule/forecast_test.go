@@ -278,7 +278,8 @@ func TestForecastOfRenewals(t *testing.T) {
 	}
 	list, err := f.Notifications().List(t.Context(), 10)
 	if f.must(err); len(list) != 1 || list[0].Kind != outbox.KindFundsNeeded ||
-		!strings.Contains(list[0].Body, "Jan 10, 2028, annual report renewals in Jan 2028 (estimate): 3 orders, about $3.00") {
+		!strings.Contains(list[0].Body, "Jan 10, 2028, Annual report renewals in Jan 2028 "+
+			"(estimate): 3 orders, about $3.00") {
 		t.Errorf("%+v", list)
 	}
 }

@@ -158,7 +158,8 @@ func (s SilentOrders) ageText(now time.Time) string {
 	if newest != oldest {
 		age = fmt.Sprintf("%d to %s", newest, age)
 	}
-	return text.Count(len(s.Orders), strings.TrimSpace(s.Product.Title()+" order")) + " placed and not heard of for " + age
+	orders := text.Count(len(s.Orders), strings.TrimSpace(s.Product.Title()+" order"))
+	return orders + " placed and not heard of for " + age
 }
 
 // addDueDates adds the due dates of orders.
