@@ -76,8 +76,8 @@ rules: ## check and test the alerts of deploy/prometheus; needs promtool (Debian
 	promtool test rules deploy/prometheus/rules_test.yml
 
 .PHONY: bench
-bench: ## measure the figures of docs/reference.md (some minutes)
-	$(GO) test -run '^$$' -bench 'Place' -benchtime 1x -count 3 ./internal/jobs
+bench: ## measure the whole command beside the simplest program that does the same: medians of five, in five minutes
+	BENCH=1 $(GO) test -count=1 -run '^TestBench$$' -v -timeout 20m ./cmd/importer
 
 .PHONY: fleet
 fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS); needs TEST_DATABASE_URL and redis-server
