@@ -56,8 +56,8 @@ func (b *bench) measure(do func() error) cost {
 func (b *bench) command(args ...string) cost {
 	b.Helper()
 	c := exec.CommandContext(b.Context(), b.importer, args...)
-	c.Env = append(os.Environ(), "FILING_BASE_URL="+b.url, "FILING_API_KEY=sk_test_demo", "FILING_DATA_DIR="+b.TempDir(),
-		"WORKER_CONCURRENCY=64", "DATABASE_URL=", "REDIS_URL=")
+	c.Env = append(os.Environ(), "FILING_BASE_URL="+b.url, "FILING_API_KEY=sk_test_demo",
+		"FILING_DATA_DIR="+b.TempDir(), "WORKER_CONCURRENCY=64", "DATABASE_URL=", "REDIS_URL=")
 	began := time.Now()
 	if said, err := c.CombinedOutput(); err != nil {
 		b.Fatalf("%s: %v\n%.2000s", args, err, said)
@@ -95,7 +95,8 @@ func (b *bench) file(rows int) string {
 	var out bytes.Buffer
 	out.WriteString("Company ID,Legal Name,User Email,User Name,User Phone,Filing State,Entity Type,Filing Year\n")
 	for i := range rows {
-		fmt.Fprintf(&out, "comp_%08d,Company %d LLC,user%d@firm.example,User %d,302-555-0170,DE,LLC,2026\n", i, i, i%50, i%50)
+		fmt.Fprintf(&out, "comp_%08d,Company %d LLC,user%d@firm.example,User %d,302-555-0170,DE,LLC,2026\n", i, i,
+			i%50, i%50)
 	}
 	must(b.T, os.WriteFile(path, out.Bytes(), 0o600))
 	return path
@@ -175,11 +176,12 @@ func TestBench(t *testing.T) {
 		stop = b.serve("20ms")
 		defer stop()
 		ours := b.command("run", reports, "--yes", "-o", filepath.Join(t.TempDir(), "results.xlsx"))
-		return []float64{rows / ours.wall.Seconds(), rows / bare.wall.Seconds(), bare.wall.Seconds() / ours.wall.Seconds(),
-			ours.cpu.Seconds() * 1000 / rows, bare.cpu.Seconds() * 1000 / rows, float64(ours.cpu) / float64(bare.cpu)}
+		return []float64{rows / ours.wall.Seconds(), rows / bare.wall.Seconds(),
+			bare.wall.Seconds() / ours.wall.Seconds(), ours.cpu.Seconds() * 1000 / rows,
+			bare.cpu.Seconds() * 1000 / rows, float64(ours.cpu) / float64(bare.cpu)}
 	})
-	t.Logf("run, answers in 20 ms: %.0f rows/s (bare client %.0f), %.2f of it; processor %.2f ms a row (%.2f), %.1f times",
-		m[0], m[1], m[2], m[3], m[4], m[5])
+	t.Logf("run, answers in 20 ms: %.0f rows/s (bare client %.0f), %.2f of it; processor %.2f ms a row (%.2f), "+
+		"%.1f times", m[0], m[1], m[2], m[3], m[4], m[5])
 
 	m = medianOf(func() []float64 {
 		bare := b.measure(func() error { return readCSV(many) })
