@@ -23,11 +23,10 @@ type Request struct {
 // case. Only the ledger can know that an ID and a slug refer to the same company.
 func (r *Request) SheetKeys() []Key {
 	o := r.Order
-	described := r.Company.Sheet.ForUser("").Key()
 	switch ref := r.Company.Ref; {
 	case o.Formation != nil:
 	case ref == "":
-		o.CompanyID = string(described)
+		o.CompanyID = string(r.Company.Sheet.ForUser("").Key())
 	case IsCompanyID(ref):
 		o.CompanyID = ref
 	default:
@@ -38,7 +37,7 @@ func (r *Request) SheetKeys() []Key {
 		all = append(all, o.key(p))
 	}
 	if r.CreatesCompany() {
-		all = append(all, described)
+		all = append(all, r.Company.Sheet.ForUser("").Key())
 	}
 	return all
 }

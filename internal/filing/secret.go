@@ -241,6 +241,8 @@ func digitsIn(text string) (all []digits) {
 			}
 			all[len(all)-1].end = i + utf8.RuneLen(r)
 			between, dots, g = 0, 0, loose
+		case r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z':
+			between = maxGap + 1
 		// An invisible character separates nothing.
 		case unicode.In(r, unicode.Cf, unicode.Mn):
 		case unicode.IsSpace(r), strings.ContainsRune(",:;", r):
@@ -256,7 +258,10 @@ func digitsIn(text string) (all []digits) {
 		}
 	}
 	for i := range all {
-		all[i].value = plainDigits(text[all[i].start:all[i].end])
+		all[i].value = text[all[i].start:all[i].end]
+		if strings.Trim(all[i].value, "0123456789") != "" {
+			all[i].value = plainDigits(all[i].value)
+		}
 	}
 	return all
 }
@@ -383,7 +388,11 @@ var (
 	personsWord = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssn|itin|social|owner|taxpayer)`)
 )
 
-func saysSSN(before string) bool { return ssnBefore.MatchString(tail(before)) }
+// saysSSN looks for the letters of all words for such a number before it searches for the words.
+func saysSSN(before string) bool {
+	before = tail(before)
+	return strings.ContainsAny(before, "sSiIſ") && ssnBefore.MatchString(before)
+}
 
 func saysOther(before string) bool {
 	before = tail(before)

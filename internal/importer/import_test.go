@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,4 +160,32 @@ func rowsOf(t testing.TB, im *Import) []result {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestCheckAllocatesLittle bounds what a row of a large file costs. The texts of all columns but two
+// repeat.
+func TestCheckAllocatesLittle(t *testing.T) {
+	const rows = 2000
+	var b strings.Builder
+	b.WriteString("Company ID,Legal Name,User Email,User Name,User Phone,Filing State,Entity Type,Filing Year\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "comp_%08d,Company %d LLC,user%d@firm.example,User %d,302-555-0170,DE,LLC,2026\n", i, i, i%50,
+			i%50)
+	}
+	path := filepath.Join(t.TempDir(), "clean.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	im := opened(t, path, Options{})
+	var tally Tally
+	allocations := testing.AllocsPerRun(1, func() {
+		im.repeats = nil
+		var err error
+		if tally, err = im.Check(t.Context(), func(Problem) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}) / rows
+	if tally.Ready != rows || allocations > 50 {
+		t.Errorf("%+v, %.1f allocations a row", tally, allocations)
+	}
 }

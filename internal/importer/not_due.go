@@ -8,6 +8,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
+// knownDue is a report whose due date was calculated before. The rows of a sheet have few different
+// facts.
+type knownDue struct {
+	facts season.Facts
+	due   season.Due
+}
+
+// maxDues is how many due dates are calculated only once.
+const maxDues = 1000
+
 // warnNotDue adds a warning if the state does not require the report of the company, does not
 // require it in that year, or does not accept it yet. The filing service would accept the order and
 // charge for it. Unknown facts of the company may make a report due, so the warning needs a rule
@@ -21,8 +31,18 @@ func (c *orderReader) warnNotDue(r *filing.Request) {
 		// Another check reports this as an error.
 		return
 	}
-	facts := season.FactsOf(r.Order.FilingState, r.Company.Sheet)
-	due := season.Builtin().DueOf(facts, year)
+	sheet := &r.Company.Sheet
+	key := [...]string{string(r.Order.FilingState), string(sheet.EntityType), string(sheet.FormationState),
+		sheet.FormationDate, sheet.FiscalEndMonth, r.Order.AnnualReport.FilingYear}
+	known, found := c.dues[key]
+	if !found {
+		known.facts = season.FactsOf(r.Order.FilingState, *sheet)
+		known.due = season.Builtin().DueOf(known.facts, year)
+		if len(c.dues) < maxDues {
+			c.dues[key] = known
+		}
+	}
+	facts, due := known.facts, known.due
 	rule, why := "", ""
 	switch {
 	case due.Verdict == season.NotRequired:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // draft is the order of a row, with space for the parts that most rows have. Such a row needs no
@@ -26,6 +27,8 @@ type orderReader struct {
 	run RunRow
 	// officers are the first columns of the officers of the row's request.
 	officers []columnID
+	// dues has due dates by the facts that determine them, and the year.
+	dues map[[6]string]knownDue
 }
 
 // orders reports whether the row orders a product. It does so by a yes in the product's column. If
@@ -141,6 +144,9 @@ func (c *orderReader) readFacts() {
 func (c *orderReader) readFiscalEnd() string {
 	b := c.bindingAt(fiscalEndMonth)
 	cell := cellIn(c.row.Cells, b.index)
+	if cell.Kind == sheet.Blank {
+		return ""
+	}
 	month, ok := b.choose(cell.Text)
 	if !ok {
 		month, _ = monthOf(cell, cell.Text)

@@ -59,6 +59,8 @@ type cellReader struct {
 	values []string
 	// faulty are the columns of the current row whose values could not be read.
 	faulty []columnID
+	// seen has the texts without problems that were read before, with their values, by column.
+	seen []map[string]string
 	// isNew reports whether the row has no Company ID and describes a company.
 	isNew bool
 	// suggests reports whether problems get suggestions.
@@ -71,11 +73,16 @@ func (im *Import) newCellReader() *cellReader {
 	if im.selected == nil {
 		im.selected, im.dayFirst = make(map[string]bool), make(map[int]cellText)
 	}
-	return &cellReader{
+	c := &cellReader{
 		im:     im,
 		year:   im.options.Now.Year(),
 		values: make([]string, len(columns)),
+		seen:   make([]map[string]string, len(columns)),
 	}
+	for i := range c.seen {
+		c.seen[i] = make(map[string]string)
+	}
+	return c
 }
 
 // addError adds an error for a value that cannot be read, under the rule of its column.

@@ -254,15 +254,15 @@ func (k remarkKind) judgeName(text string) verdict {
 	if isStatus(after) || k == newNameRemark && (after != "" || undecided.MatchString(text)) {
 		return holds
 	}
-	said := clauses(text)
 	whole := after == "" && endsAsCompany(text)
-	switch {
-	case !whole:
-	case strings.ContainsAny(text, "-–—:([{*"):
-		said = clauses(strings.Join(setOff.FindAllString(text, -1), "; "))
-	default:
-		return passes // nothing is set off
+	if whole {
+		// Only what is set off from the name can be a remark.
+		if !strings.ContainsAny(text, "-–—:([{*") {
+			return passes
+		}
+		text = strings.Join(setOff.FindAllString(text, -1), "; ")
 	}
+	said := clauses(text)
 	switch {
 	case !hasStem(said):
 		return passes
@@ -322,9 +322,12 @@ var setOff = regexp.MustCompile(`^.*(?: [-–—]+ |: )|[(\[{*]+[^()\[\]{}*]+[)\
 
 // isStatus reports whether a text after the ending of a name is about the company.
 func isStatus(after string) bool {
+	if after == "" {
+		return false
+	}
 	said := clauses(after)
-	return after != "" && (isGoodStatus(said) || closedWord.MatchString(said) || doneWord.MatchString(said) ||
-		besideName.MatchString(said))
+	return isGoodStatus(said) || closedWord.MatchString(said) || doneWord.MatchString(said) ||
+		besideName.MatchString(said)
 }
 
 // isPast reports whether a text names years and all of them are before the filing year.

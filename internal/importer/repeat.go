@@ -25,8 +25,10 @@ func (r *Row) identify() {
 	if name != "" {
 		r.name = maphash.String(seed, name)
 	}
-	r.whole = maphash.String(seed, fmt.Sprint(len(named), name, c.Confirmed, c.Sheet.EntityType,
-		c.Sheet.FormationState))
+	r.whole = maphash.Comparable(seed, struct {
+		items                              int
+		name, confirmed, entityType, state string
+	}{len(named), name, c.Confirmed, string(c.Sheet.EntityType), string(c.Sheet.FormationState)})
 }
 
 func appendKeys(keys []key, all []filing.Key) []key {
@@ -143,7 +145,6 @@ func sameName(a, b uint64) bool { return a == b || a == 0 || b == 0 }
 func hashSent(r *filing.Request) (sums []uint64, err error) {
 	one, described := *r, r.Company.Sheet
 	one.Company, one.Named = filing.CompanyRef{}, ""
-	described.LegalName = filing.FoldLegalName(described.LegalName)
 	add := func(v any) {
 		body, e := json.Marshal(v)
 		err = cmp.Or(err, e)
@@ -166,6 +167,7 @@ func hashSent(r *filing.Request) (sums []uint64, err error) {
 		add(one)
 	}
 	if r.CreatesCompany() {
+		described.LegalName = filing.FoldLegalName(described.LegalName)
 		add(described)
 	}
 	return sums, err

@@ -86,7 +86,7 @@ func (im *Import) newChecker() *checker {
 	c := im.newCellReader()
 	return &checker{
 		cellReader:   c,
-		orderReader:  orderReader{cellReader: c},
+		orderReader:  orderReader{cellReader: c, dues: map[[6]string]knownDue{}},
 		remarkReader: remarkReader{cellReader: c, judged: map[judgedText]verdict{}},
 	}
 }

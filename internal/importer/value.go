@@ -15,15 +15,36 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
+// maxSeen is how many texts of a column are read only once.
+const maxSeen = 256
+
 // readCell returns the value of a cell for an order, or adds a problem. The value of an empty cell
 // or of a cell with a problem is empty.
 //
-// It runs for every cell of a file with a million rows, so a value that needs no change is not
-// copied.
+// It runs for every cell of a file with a million rows. Most columns repeat few texts, and a text
+// without problems is read only once. How a date is read depends on other rows.
 func (c *cellReader) readCell(b *binding, cell sheet.Cell) string {
-	switch cell.Kind {
-	case sheet.Blank:
+	if cell.Kind == sheet.Blank {
 		return ""
+	}
+	var seen map[string]string
+	if cell.Kind == sheet.Text && cell.Strike == sheet.NotStruck && b.kind != dateKind && int(b.id) < len(c.seen) {
+		seen = c.seen[b.id]
+		if value, known := seen[cell.Text]; known {
+			return value
+		}
+	}
+	problems := len(c.row.Problems)
+	value := c.readValue(b, cell)
+	if seen != nil && len(seen) < maxSeen && len(c.row.Problems) == problems {
+		seen[strings.Clone(cell.Text)] = strings.Clone(value)
+	}
+	return value
+}
+
+// readValue is readCell for a text that was not read before.
+func (c *cellReader) readValue(b *binding, cell sheet.Cell) string {
+	switch cell.Kind {
 	case sheet.Error:
 		c.addErrorUnder(b, cell.Text, "cell.error",
 			"the cell shows the error "+cell.Text+": correct its formula, or enter the value")

@@ -73,10 +73,10 @@ var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|l
 var zeroDay = regexp.MustCompile(`^(0000-00-00|0+/0+/0+|0?1/0?0/(19)?00|0-Jan-(19)?00|1900-01-00|1899-12-3[01]|` +
 	`12/30/1899)([ T]|$)`)
 
-// PlaceholderOf returns the meaning of a cell text.
+// maxPlaceholder is the length of the longest placeholder in bytes.
 const maxPlaceholder = 60
 
-// PlaceholderOf recognizes placeholders.
+// PlaceholderOf returns the meaning of a cell text.
 func PlaceholderOf(text string) Placeholder {
 	if text == "" {
 		return Nothing
