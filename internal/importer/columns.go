@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
@@ -840,13 +841,13 @@ type wording struct {
 
 // wordings maps a folded header to its strongest meaning. The meaning of "State" alone depends on
 // its neighbors, see resolve.
-var wordings, spellings = func() (map[string]wording, []spelling) {
+var wordings, wordingTexts = func() (map[string]wording, map[string]string) {
 	all := make(map[string]wording, 8*len(columns))
-	words := make(map[string][]string, 8*len(columns))
+	texts := make(map[string]string, 8*len(columns))
 	add := func(text string, id columnID, s strength) {
 		word := filing.FoldName(text)
 		if old, taken := all[word]; !taken || old.strength < s {
-			all[word], words[word] = wording{id, s}, headerWords(text)
+			all[word], texts[word] = wording{id, s}, text
 		}
 	}
 	for i := range columns {
@@ -872,14 +873,18 @@ var wordings, spellings = func() (map[string]wording, []spelling) {
 	delete(all, "")
 	// A column with the header EIN holds the number and does not order one.
 	delete(all, "ein")
-	spelt := make([]spelling, 0, len(all))
-	for folded, w := range all {
+	return all, texts
+}()
+
+// spellings are the wordings that a misspelled header may mean.
+var spellings = sync.OnceValue(func() (all []spelling) {
+	for folded, w := range wordings {
 		if w.strength > weak {
-			spelt = append(spelt, spelling{folded, words[folded], w})
+			all = append(all, spelling{folded, headerWords(wordingTexts[folded]), w})
 		}
 	}
-	return all, spelt
-}()
+	return all
+})
 
 // columnOfField finds the column with a field of the filing service.
 func columnOfField(field string) columnID {

@@ -157,8 +157,7 @@ func nearest(text string, least strength) (columnID, bool) {
 	case len(folded) >= 6:
 		bestDistance = 3
 	}
-	for i := range spellings {
-		s := &spellings[i]
+	for _, s := range spellings() {
 		if s.strength < least || abs(len(s.folded)-len(folded)) > bestDistance || !s.isSlip(words, folded) {
 			continue
 		}
