@@ -63,6 +63,33 @@ func (s *Scheduler) listDueReports(ctx context.Context, from, to season.Date) ([
 	return all, nil
 }
 
+// Unscheduled are reports in the company lists that fall due soon, are not bought, and that no
+// schedule files.
+type Unscheduled struct {
+	Reports int
+	// First is the first day on which one is due.
+	First season.Date
+}
+
+// FindUnscheduled finds the reports due within the days of the first reminder.
+func (s *Scheduler) FindUnscheduled(ctx context.Context) (u Unscheduled, err error) {
+	zone, err := FirmZone(ctx, s.c.Ledger)
+	if err != nil {
+		return u, err
+	}
+	today := season.DateOf(s.c.Now().In(zone))
+	due, err := s.listDueReports(ctx, today, today.AddDays(remindBefore[len(remindBefore)-1]))
+	if err != nil {
+		return u, err
+	}
+	due = slices.DeleteFunc(due, func(r *dueReport) bool { return len(r.schedules) > 0 })
+	open, err := removeBought(ctx, s.c.Ledger, due)
+	if len(open) > 0 {
+		u = Unscheduled{len(open), open[0].Due.Date}
+	}
+	return u, err
+}
+
 // addSchedule adds the filing year of a schedule, and its name if it files the report. The year of a
 // schedule that files it takes precedence.
 func (r *dueReport) addSchedule(name string, year int, files bool) {

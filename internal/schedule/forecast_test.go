@@ -283,3 +283,26 @@ func TestForecastOfRenewals(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// A report in a company list that no schedule files is named within 60 days of its due date, until it is bought.
+func TestFindUnscheduled(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 3, 20, 12, 0, 0, 0, time.UTC))
+	const list = "Company ID,Legal Name,Filing State,User ID,Entity Type,Filing Year\n" +
+		"comp_1,Ada LLC,DE,user_1,LLC,2026\ncomp_2,Bea LLC,DE,user_1,LLC,2026\n"
+	f.add("monthly", list, schedule.Options{At: "01"})
+	find := func(want schedule.Unscheduled) {
+		t.Helper()
+		got, err := f.FindUnscheduled(t.Context())
+		if f.must(err); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	find(schedule.Unscheduled{})
+	f.now = time.Date(2027, 4, 20, 12, 0, 0, 0, time.UTC)
+	june := season.Date{Year: 2027, Month: time.June, Day: 1}
+	find(schedule.Unscheduled{Reports: 2, First: june})
+	f.placeReport("comp_1")
+	find(schedule.Unscheduled{Reports: 1, First: june})
+	f.add("due", list, schedule.Options{Due: "30 days before", FilingYear: "this"})
+	find(schedule.Unscheduled{})
+}

@@ -46,10 +46,12 @@ type actionFacts struct {
 	// queued is the cost of those rows.
 	queued money.Cost
 	// short counts the rows that wait for funds.
-	short   int
-	faults  []schedule.Problem
-	silence schedule.Silence
-	backups backupFacts
+	short  int
+	faults []schedule.Problem
+	// unscheduled are the reports that fall due and that no schedule files.
+	unscheduled schedule.Unscheduled
+	silence     schedule.Silence
+	backups     backupFacts
 }
 
 // actionsMax is the maximum time that the facts are cached. Every page shows them.
@@ -76,6 +78,7 @@ func (o *overview) loadFacts(ctx context.Context) (f actionFacts, err error) {
 		load(&f.silence)(o.silence.Get(ctx, "", func(ctx context.Context) (schedule.Silence, error) {
 			return schedule.FindSilence(ctx, o.Ledger, "")
 		})),
+		load(&f.unscheduled)(o.Scheduler.FindUnscheduled(ctx)),
 		load(&f.faults)(o.Scheduler.Problems(ctx)))
 	for _, b := range all {
 		_, waits := f.at[b.ID]
@@ -165,8 +168,18 @@ func (l *actionList) addHalt(f *actionFacts) {
 	}
 }
 
-// addSchedules adds an action for each schedule that leaves rows out or would file nothing.
+// addSchedules adds an action for reports that no schedule files, and for each schedule that leaves
+// rows out or would file nothing.
 func (l *actionList) addSchedules(f *actionFacts) {
+	if u := f.unscheduled; u.Reports > 0 {
+		l.add(hands, action{
+			Class:  "attention",
+			Text:   count(u.Reports, "report") + " due without a schedule, the first on " + u.First.American(),
+			Note:   "They are in your company lists, and nothing files them. Upload their spreadsheet, or add a schedule.",
+			Button: "See schedules",
+			Path:   "/schedules",
+		})
+	}
 	for _, p := range f.faults {
 		a := action{Class: "attention", Text: "Schedule " + p.Schedule + " leaves rows out"}
 		if p.Nothing {

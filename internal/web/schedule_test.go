@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/approval"
@@ -270,6 +271,28 @@ func TestFirmZone(t *testing.T) {
 		"<option selected>America/Denver</option>")
 	v.answers(http.StatusUnprocessableEntity, "/settings/zone", "zone", "Mars")
 	s.lacks(s.as(account.Approver).page("/settings"), "/settings/zone")
+}
+
+// Reports that fall due and that no schedule files need action.
+func TestReportsWithoutASchedule(t *testing.T) {
+	s, v := visit(t, account.Operator)
+	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
+		Name: "monthly",
+		File: "list.csv",
+		Content: []byte("Company ID,Legal Name,Filing State,User ID,Entity Type,Filing Year\n" +
+			"comp_1,Ada LLC,DE,user_1,LLC,2026\ncomp_2,Bea LLC,DE,user_1,LLC,2026\n"),
+		By:      "Ana",
+		Options: schedule.Options{At: "01", Zone: "America/New_York"},
+	})
+	s.must(err)
+	s.config.Scheduler = schedule.New(schedule.Config{
+		Ledger: s.Ledger,
+		Quoter: s.config.Prices,
+		Now:    func() time.Time { return time.Date(2027, time.April, 20, 12, 0, 0, 0, time.UTC) },
+	})
+	s.open()
+	v.wants(v.page("/balance"), "2 reports due without a schedule, the first on Jun 1, 2027",
+		`href="/schedules">See schedules</a>`)
 }
 
 // A schedule that was good when it was added and files nothing at its next run says so on its page,
