@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 func newResolveCommand(g *global) *cobra.Command {
@@ -374,6 +376,7 @@ time, and nothing is sent until you end the check:
   1. Submit again every spreadsheet that was submitted since. Repeat retries and schedule
      runs of that time. Nothing of it is sent.
   2. importer resolve restored marks every ready row as uncertain and reserves its money.
+     Rows that are held back must be confirmed or corrected first.
   3. Resolve these rows with importer resolve, or on the page under Uncertain.
   4. importer resolve restored --end ends the check. Orders are sent again.
 
@@ -440,6 +443,9 @@ func markRestored(ctx context.Context, o resolveRestoredOptions, t *terminal, re
 		return err
 	}
 	if len(rows) == 0 {
+		if err := refuseHeldBack(ctx, t, l); err != nil {
+			return err
+		}
 		t.print("No row is left to check. When the uncertain rows are resolved and every spreadsheet was submitted " +
 			"again: importer resolve restored --end")
 		return nil
@@ -478,6 +484,27 @@ func markRestored(ctx context.Context, o resolveRestoredOptions, t *terminal, re
 	return nil
 }
 
+// refuseHeldBack lists the rows that a comparison holds back. It returns an error if there are any.
+func refuseHeldBack(ctx context.Context, t *terminal, l *ledger.Ledger) error {
+	rows, err := l.Restores().HeldBack(ctx)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	for i, r := range rows {
+		if i == maxHeldBack {
+			t.print("  and %s more", text.Number(len(rows)-maxHeldBack))
+			break
+		}
+		t.print("  %s row %d: %s", r.Batch, r.Number, r.Message)
+	}
+	return fmt.Errorf("%s held back, as listed, and may have been ordered since the backup. Confirm or correct them, "+
+		"then check them: importer resolve restored. Cancel their batch only if the dashboard shows no order for them",
+		countOf(len(rows), "row is", "rows are"))
+}
+
+// maxHeldBack is how many rows refuseHeldBack lists.
+const maxHeldBack = 20
+
 // endRestoreCheck ends the check after every row was checked, or keeps every row ready because no
 // order was sent.
 func endRestoreCheck(ctx context.Context, o resolveRestoredOptions, t *terminal, l *ledger.Ledger,
@@ -497,8 +524,11 @@ func endRestoreCheck(ctx context.Context, o resolveRestoredOptions, t *terminal,
 		return err
 	}
 	err := end(withAudit(ctx, "end-restored", "", note))
-	if errors.Is(err, ledger.ErrUnchecked) {
+	switch {
+	case errors.Is(err, ledger.ErrUnchecked):
 		return errors.New("rows are left to check: importer resolve restored. Nothing was changed")
+	case errors.Is(err, ledger.ErrHeldBack):
+		return cmp.Or(refuseHeldBack(ctx, t, l), err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w. Nothing was changed", err)

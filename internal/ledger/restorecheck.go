@@ -24,11 +24,10 @@ var ErrUnchecked = errors.New("rows are left that may have been ordered before t
 var ErrUncertainCompany = errors.New("rows are left whose company may have been created: " +
 	"resolve them on the page under Uncertain, or with importer resolve")
 
-// ErrHeldBack means that rows of spreadsheets that were submitted during the check are held back, for
-// example because the filing service has renamed their companies. They may have been ordered before.
-var ErrHeldBack = errors.New("rows that were submitted again are held back because of the filing service's records, " +
-	"and may have been ordered before: confirm, correct or leave out these rows, then check them with importer " +
-	"resolve restored")
+// ErrHeldBack means that rows are held back, for example because the filing service has another name
+// for their company. A person may have confirmed them since the backup, and they may have been ordered.
+var ErrHeldBack = errors.New("rows are held back because of the filing service's records, and may have been " +
+	"ordered before: confirm or correct them, then check them with importer resolve restored")
 
 // RestoreCheck is the state of the check.
 type RestoreCheck struct {
@@ -65,15 +64,20 @@ func (l Restores) Begin(ctx context.Context, since time.Time) error {
 const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at FROM control WHERE id = 1)
 	AND r.batch IN (SELECT id FROM batches WHERE (open = 1 OR prepared = 1) AND canceled = 0)`
 
-// heldBackRows selects the rows that were submitted during the check and that a comparison holds back.
+// heldBackRows selects the rows that a comparison holds back. Their spreadsheet was submitted again, or
+// a person may have confirmed them since the backup.
 const heldBackRows = `r.result = 'invalid' AND r.request <> '' AND r.corrected_by = 0 AND r.withdrawn = 0
-	AND r.batch IN (SELECT id FROM batches WHERE canceled = 0
-		AND created_at >= (SELECT restored_at FROM control WHERE id = 1))`
+	AND r.batch IN (SELECT id FROM batches WHERE canceled = 0)`
 
 // Unchecked lists the unchecked rows. Rows of the oldest batch are first, because it has the
 // purchase.
-func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
-	for row, err := range streamRows(ctx, l.Read, selectRows+uncheckedRows+` ORDER BY r.id`) {
+func (l Restores) Unchecked(ctx context.Context) ([]Row, error) { return l.list(ctx, uncheckedRows) }
+
+// HeldBack lists the rows for which End returns ErrHeldBack.
+func (l Restores) HeldBack(ctx context.Context) ([]Row, error) { return l.list(ctx, heldBackRows) }
+
+func (l Restores) list(ctx context.Context, rows string) (all []Row, err error) {
+	for row, err := range streamRows(ctx, l.Read, selectRows+rows+` ORDER BY r.id`) {
 		if err != nil {
 			return nil, err
 		}

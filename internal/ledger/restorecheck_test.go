@@ -98,6 +98,36 @@ func TestRestores_End(t *testing.T) {
 	})
 }
 
+// A row that was held back at the time of the backup may have been confirmed and ordered since.
+func TestRestores_EndWithHeldBackRows(t *testing.T) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
+		ctx, l := s.Context(), s.open()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		review := func(as filing.Result) {
+			s.Helper()
+			s.must(l.RecordReview(ctx, "a", []ledger.Reviewed{{Row: row.ID, Result: as, Message: "another name"}}))
+		}
+		review(filing.Invalid)
+		place.Keep()
+		s.await(l)
+		review(filing.Ready)
+		s.must(l.Close())
+		place.Restore()
+		l = s.open()
+		s.halted(l)
+		s.unchecked(l, 0)
+		s.wantErr(l.Restores().End(ctx), ledger.ErrHeldBack)
+		held, err := l.Restores().HeldBack(ctx)
+		if s.must(err); len(held) != 1 || held[0].ID != row.ID {
+			s.Errorf("%+v", held)
+		}
+		review(filing.Ready)
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUnchecked)
+		s.must(l.Restores().MarkChecked(ctx, row.ID))
+		s.endCheck(l)
+	})
+}
+
 // The creation of a company is uncertain in the restored ledger. The company exists, so
 // its order may have been sent as well.
 func TestRestores_EndAfterCreation(t *testing.T) {
