@@ -160,7 +160,6 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 	})
 }
 
-// A correction of a correction leads to the last one, from each batch.
 // The results of a batch are read in pages of 1,000 rows. The last row of a page and the first one of
 // the next may be corrected.
 func TestCorrection_AtTheEndOfAPage(t *testing.T) {
@@ -180,6 +179,7 @@ func TestCorrection_AtTheEndOfAPage(t *testing.T) {
 	})
 }
 
+// A correction of a correction leads to the last one, from each batch.
 func TestCorrection_OfACorrection(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l, ctx := s.open(), s.Context()

@@ -60,8 +60,15 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 			return err
 		}
 		for _, o := range owners {
-			if o.ID == r.Order.Row.ID || o.Result == filing.Exists {
-				continue // an exists row names the order that another row bought
+			if o.ID == r.Order.Row.ID {
+				if p := placedAs(&o, id); p != "" {
+					return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of the row's %s, which is placed: enter the "+
+						"order of the rest", id, p.Title())}
+				}
+				continue
+			}
+			if o.Result == filing.Exists {
+				continue // the row names the order that another row bought
 			}
 			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
 				"one row", id, o.Number, o.Batch)}
@@ -77,19 +84,44 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 		return err
 	}
 	r.Objections = r.objections(events)
-	if text := r.workedOn(s.Ledger.Now(), s.Ledger.RequestTimeout()); text != "" {
+	timeout := s.Ledger.RequestTimeout()
+	processes, err := s.Ledger.Fleet().Processes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range processes {
+		timeout = max(timeout, p.Timeout)
+	}
+	if text := r.workedOn(s.Ledger.Now(), timeout); text != "" {
 		r.Objections = append(r.Objections, text)
 	}
 	return nil
+}
+
+// placedAs returns the product that a row ordered and has an order for. It is empty if the filing
+// service answered the row with a product that the row did not order.
+func placedAs(row *ledger.Row, order string) filing.Product {
+	for _, i := range row.Items {
+		if i.OrderID == order && slices.Contains(row.Request.Order.Products(), i.Product) {
+			return i.Product
+		}
+	}
+	return ""
 }
 
 // workedOn objects to marking a row as not placed while the filing service may still work on its
 // request, which it may do for the timeout of a request.
 func (r *Resolution) workedOn(now time.Time, timeout time.Duration) string {
 	sent, found := r.Order.LastSent()
-	if until := sent.StartedAt.Add(timeout); found && !r.IsPlaced() && now.Before(until) {
-		return fmt.Sprintf("The filing service may still work on row %d until %s. If you mark it as not placed "+
-			"before, it could be bought twice.", r.Order.Row.Number, until.UTC().Format("15:04:05 MST"))
+	last := sent.StartedAt
+	if sent.Supposed {
+		// It was sent at an unknown time before the restore.
+		last = sent.EndedAt
+	}
+	if until := last.Add(timeout); found && !r.IsPlaced() && now.Before(until) {
+		return fmt.Sprintf("The filing service may still work on row %d until %s. Wait until then, and check the "+
+			"dashboard again: if you mark the row as not placed before, it could be bought twice.", r.Order.Row.Number,
+			until.UTC().Format("15:04:05 MST"))
 	}
 	return ""
 }

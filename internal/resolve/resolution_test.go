@@ -145,8 +145,6 @@ func TestWhatSpeaksAgainstAResolution(t *testing.T) {
 	}
 }
 
-// The company of a formation is looked up once, before the row is resolved: for
-// one row, and for the rows of a sheet.
 // The filing service may work on a request for the timeout of a request.
 func TestWorkedOn(t *testing.T) {
 	for _, c := range []struct {
@@ -165,6 +163,8 @@ func TestWorkedOn(t *testing.T) {
 	}
 }
 
+// The company of a formation is looked up once, before the row is resolved: for
+// one row, and for the rows of a sheet.
 func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC",
 		"comp_wrong": "Harbor Light LLC"}
@@ -249,6 +249,14 @@ func TestCheck_OrderOfTheRow(t *testing.T) {
 	err := service.Check(t.Context(), &Resolution{Order: other, OrderIDs: []string{"order_1"}})
 	if err == nil || !strings.Contains(err.Error(), "order_1 is the order of row 2 of batch b1") {
 		t.Errorf("got %v", err)
+	}
+	// An order that the row has for another of its items is not the uncertain one.
+	placed := UncertainOrder{Row: ledger.Row{
+		Request: &filing.Request{Order: filing.Order{AnnualReport: &filing.AnnualReportItem{}, EIN: &filing.EINItem{}}},
+		Items:   []ledger.Item{{Product: filing.EIN, OrderID: "order_2"}, {Product: filing.Formation, OrderID: "order_3"}},
+	}}
+	if placedAs(&placed.Row, "order_2") != filing.EIN || placedAs(&placed.Row, "order_3") != "" {
+		t.Error(placedAs(&placed.Row, "order_2"), placedAs(&placed.Row, "order_3"))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // Marked counts the results of MarkRestored.
@@ -41,8 +42,9 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 		return did, err
 	}
 	batches := make(map[string]ledger.Batch)
-	var intents []ledger.Intent
+	var assumed []assumption
 	var unsent []int64
+	unpriced := 0
 	fail := func(row ledger.Row, err error) {
 		did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
 	}
@@ -62,24 +64,37 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 		case err != nil:
 			fail(row, err)
 		default:
-			in := jobs.IntentFor(row, b, user, company)
-			if err := quote(&in, row.Left(user, company), p.facts(row), prices); err != nil {
-				fail(row, fmt.Errorf("read prices: %w", err))
-				continue
+			a := assumption{jobs.IntentFor(row, b, user, company), row.Left(user, company), p.facts(row)}
+			if a.needsQuote() {
+				quoter, err := prices()
+				if err != nil {
+					unpriced++
+					continue
+				}
+				a.quote(quoter)
 			}
-			intents = append(intents, in)
+			assumed = append(assumed, a)
 		}
+	}
+	if unpriced > 0 {
+		_, err := prices()
+		did.Failed = append(did.Failed, fmt.Sprintf("%s without a cost: the prices could not be read: %v",
+			text.Count(unpriced, "row"), err))
 	}
 	why := fmt.Sprintf("may have been sent since %s and is missing in the ledger, according to %s on %s. Check the "+
 		"company's dashboard, then resolve the row on the page under Uncertain or with importer resolve; it is not "+
 		"sent before that", since.UTC().Format("2006-01-02 15:04 MST"), s.By,
 		time.Now().UTC().Format("2006-01-02 15:04 MST"))
-	for len(intents) > 0 {
+	for len(assumed) > 0 {
+		intents := make([]ledger.Intent, len(assumed))
+		for i, a := range assumed {
+			intents[i] = a.Intent
+		}
 		said, err := s.Ledger.Resolutions().AssumeSent(ctx, intents, since, why)
 		if err != nil {
 			return did, err
 		}
-		var again []ledger.Intent
+		var again []assumption
 		for i, begun := range said {
 			switch {
 			case begun.Attempt > 0:
@@ -87,9 +102,14 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 			// The row is no longer ready.
 			case begun.Lost:
 			default:
-				rest, left := without(intents[i], begun.Taken[0])
+				rest, left := assumed[i].without(begun.Taken[0])
 				switch {
 				case left:
+					quoter, err := prices()
+					if err != nil {
+						return did, fmt.Errorf("read prices: %w", err)
+					}
+					rest.quote(quoter)
 					again = append(again, rest)
 				case begun.Taken[0].Bought:
 					unsent = append(unsent, intents[i].Row)
@@ -98,45 +118,53 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 				}
 			}
 		}
-		intents = again
+		assumed = again
 	}
 	did.Unsent = len(unsent)
 	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
 }
 
-// quote sets the cost of an order that may have been sent, apart from that of the row's later orders, so
-// that only its own cost is charged if it was. left are the items of all the orders. A row that was held
-// back has lost its quote.
-func quote(in *ledger.Intent, left filing.Order, facts pricing.Facts, prices func() (pricing.Quoter, error)) error {
-	if !in.Cost.IsUnknown() && in.Cost.Amount > 0 && (in.Creating || len(in.Rest) == 0) {
-		return nil
-	}
-	quoter, err := prices()
-	if err != nil {
-		return err
-	}
-	sent, rest := left, left
-	if !in.Creating {
-		for _, p := range in.Rest {
-			sent = sent.Drop(p)
-		}
-		for _, claim := range in.Claims {
-			rest = rest.Drop(claim.Product)
-		}
-		in.RestCost = quoter.Quote(&rest, facts).Total
-	}
-	in.Cost = quoter.Quote(&sent, facts).Total
-	return nil
+// assumption is an order that may have been sent.
+type assumption struct {
+	ledger.Intent
+	// left are the items of this order and of the row's later orders.
+	left  filing.Order
+	facts pricing.Facts
 }
 
-// without returns the part of an order that may have been sent, given that another row has one of
-// its items. If another row creates the company, every row of the company may have sent its order.
-func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
-	if !in.Creating && (!t.Bought || t.Covers || len(in.Claims) < 2 || t.Claim.Product == filing.Formation) {
-		return in, false
+// needsQuote reports whether the cost of the row is not that of this order. A row that was held back
+// has lost its cost.
+func (a *assumption) needsQuote() bool {
+	return a.Cost.IsUnknown() || a.Cost.Amount == 0 || !a.Creating && len(a.Rest) > 0
+}
+
+// quote sets the cost of this order, and apart from it that of the later orders, so that only its own
+// cost is charged if it was sent.
+func (a *assumption) quote(quoter pricing.Quoter) {
+	sent, rest := a.left, a.left
+	if !a.Creating {
+		for _, p := range a.Rest {
+			sent = sent.Drop(p)
+		}
+		for _, claim := range a.Claims {
+			rest = rest.Drop(claim.Product)
+		}
+		a.RestCost = quoter.Quote(&rest, a.facts).Total
 	}
-	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(c ledger.Claim) bool { return c.Key == t.Claim.Key })
-	return in, true
+	a.Cost = quoter.Quote(&sent, a.facts).Total
+}
+
+// without returns the part of the order that may have been sent, given that another row has one of
+// its items. If another row creates the company, every row of the company may have sent its order.
+func (a assumption) without(t ledger.Taken) (rest assumption, left bool) {
+	if !a.Creating && (!t.Bought || t.Covers || len(a.Claims) < 2 || t.Claim.Product == filing.Formation) {
+		return a, false
+	}
+	a.Claims = slices.DeleteFunc(slices.Clone(a.Claims), func(c ledger.Claim) bool { return c.Key == t.Claim.Key })
+	if t.Claim.Product != filing.CompanyRecord {
+		a.left = a.left.Drop(t.Claim.Product)
+	}
+	return a, true
 }
 
 // lookupsAtOnce limits the parallel lookups, because the filing service receives orders at the same
@@ -181,14 +209,14 @@ func (p *parties) facts(row ledger.Row) pricing.Facts {
 
 // loadParties finds the users and companies of rows in the ledger, or else at the service.
 func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties, error) {
-	users, companies := make(map[string]bool), make(map[string]bool)
+	users, companies, ids := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, row := range rows {
 		r := row.Request
 		switch ref := r.Company.Ref; {
+		case r.Order.Formation == nil && filing.IsCompanyID(ref):
+			ids[ref] = true
 		case r.Order.Formation == nil && ref != "":
-			if !filing.IsCompanyID(ref) {
-				companies[ref] = true
-			}
+			companies[ref] = true
 		case r.User.ID == "":
 			users[r.User.Ref()] = true
 		}
@@ -204,14 +232,14 @@ func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties,
 	if err := s.lookUpMissing(ctx, p, users, companies); err != nil {
 		return nil, err
 	}
-	keys := make(map[string]bool)
+	// The prices depend on the records of companies with an ID.
 	for _, row := range rows {
 		if user, _, err := p.of(row); err == nil && row.Request.CreatesCompany() {
-			keys[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
+			ids[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
 		}
 	}
-	made, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(keys)))
-	maps.Copy(p.companies, made)
+	known, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(ids)))
+	maps.Copy(p.companies, known)
 	return p, err
 }
 
