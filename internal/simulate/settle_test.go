@@ -139,6 +139,9 @@ func (w *world) digest() (text string) {
 
 // compare compares the books with the ledger and with what people wanted.
 func (w *world) compare() {
+	if w.halted(filing.HaltRestored) {
+		w.fail("the check of the restored ledger does not end")
+	}
 	bought, charges := w.readBooks()
 	existing := make(map[string]bool)
 	for _, s := range w.recorded() {
@@ -323,8 +326,8 @@ func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
 	for _, i := range r.Items {
 		id := i.OrderID
 		if id == "" { // the filing service confirmed the item without an ID
-			for other, c := range charges {
-				if c.key == w.keysOf(r)[i.Product] {
+			for _, other := range slices.Sorted(maps.Keys(charges)) {
+				if charges[other].key == w.keysOf(r)[i.Product] {
 					id = other
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,21 +231,25 @@ func (w *world) submit(s *sheet, asks bool, ends int) (said string, err error) {
 	if ends == 3 {
 		return "", errEnded
 	}
-	if !asks {
-		w.allow(s)
-	}
 	f, err := l.Figures(ctx, s.batch)
 	must(err)
 	said = fmt.Sprintf("%s: %s", quote.TotalText(), countsText(f.Counts))
 	if asks {
 		said += ", waiting for approval"
 	}
-	return said, l.OpenBatch(ctx, s.batch)
+	rows := w.rows(s.batch)
+	if err := l.OpenBatch(ctx, s.batch); err != nil {
+		return said, err
+	}
+	if !asks {
+		w.allow(s, rows)
+	}
+	return said, nil
 }
 
-// allow records that a person approves the ready rows of a batch at their present cost.
-func (w *world) allow(s *sheet) {
-	for _, r := range w.rows(s.batch) {
+// allow records that a person approved the ready ones of the rows at their cost.
+func (w *world) allow(s *sheet, rows []ledger.Row) {
+	for _, r := range rows {
 		if r.Result != filing.Ready {
 			continue
 		}
@@ -265,8 +270,12 @@ func (w *world) approve(s *sheet) error {
 	if err != nil && !errors.Is(err, approval.ErrChanged) {
 		return err
 	}
-	w.allow(s)
-	return p.Approve(ctx, l, "bea")
+	rows := w.rows(s.batch)
+	if err := p.Approve(ctx, l, "bea"); err != nil {
+		return err
+	}
+	w.allow(s, rows)
+	return nil
 }
 
 // approveCosts approves the rows of a batch that wait because of their cost.
@@ -276,8 +285,12 @@ func (w *world) approveCosts(s *sheet) (rows int, err error) {
 	if err != nil || looked.Rows == 0 {
 		return 0, err
 	}
-	w.allow(s)
-	return looked.Rows, approval.New(l).ApproveCosts(ctx, s.batch, looked)
+	dearer := slices.DeleteFunc(w.rows(s.batch), func(r ledger.Row) bool { return r.BlockedOn != "approval" })
+	if err := approval.New(l).ApproveCosts(ctx, s.batch, looked); err != nil {
+		return 0, err
+	}
+	w.allow(s, dearer)
+	return looked.Rows, nil
 }
 
 // sandboxProducts are the filing service's names of products.
