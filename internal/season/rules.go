@@ -57,6 +57,8 @@ type Line struct {
 
 	frequency frequency
 	rule      rule
+	// grace is the number of late days without a late fee. Set only in late_fees.csv.
+	grace int
 }
 
 type lineKey struct {
@@ -87,7 +89,7 @@ type Rules struct {
 var builtinCSV []byte
 
 var builtin = sync.OnceValue(func() *Rules {
-	lines, err := readRules("reports.csv", builtinCSV)
+	lines, err := readRules("reports.csv", builtinCSV, columns)
 	if err != nil {
 		panic(err) // the file is embedded, and a test reads it
 	}
@@ -118,7 +120,7 @@ func Builtin() *Rules { return builtin() }
 //
 // Other columns are ignored. The error lists all problems by file, line and column.
 func Load(name string, content []byte) (*Rules, error) {
-	given, err := readRules(name, content)
+	given, err := readRules(name, content, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +129,7 @@ func Load(name string, content []byte) (*Rules, error) {
 	return &Rules{lines}, nil
 }
 
-func readRules(name string, content []byte) (map[lineKey]*Line, error) {
+func readRules(name string, content []byte, columns []Column[Line]) (map[lineKey]*Line, error) {
 	f, err := sheet.OpenReader(name, bytes.NewReader(content), int64(len(content)), sheet.Limits{})
 	if err != nil {
 		return nil, err
