@@ -14,24 +14,26 @@ import (
 const (
 	secondsADay = 24 * 60 * 60
 	// Undated is the priority of an order without a known due date. It follows all dates.
-	Undated = 1 << 40
+	Undated = 1 << 62
+	// A priority is a day, a place on that day, and the due date, of 20 bits each. Dates are days since 1970.
+	dayBit, placeBit, dueMask = 40, 20, 1<<20 - 1
 )
 
-// Priority returns the priority of a due date as days since 1970, because the earliest due orders
-// are paid first.
+// Priority returns the priority of a due date, because the earliest due orders are paid first.
 func Priority(d season.Due) int64 {
-	if d.Verdict != season.Dated {
+	if d.Date.IsZero() {
 		return Undated
 	}
-	return time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
+	day := time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
+	return day<<dayBit | day
 }
 
 // DueDate returns the due date of a priority. It is zero if the priority has none.
 func DueDate(priority int64) season.Date {
-	if priority == Undated || priority == 0 {
+	if priority&dueMask == 0 {
 		return season.Date{}
 	}
-	return season.DateOf(time.Unix(priority*secondsADay, 0).UTC())
+	return season.DateOf(time.Unix(priority&dueMask*secondsADay, 0).UTC())
 }
 
 // Order is an unpaid order.
@@ -39,6 +41,8 @@ type Order struct {
 	Priority int64
 	Row      int
 	Cost     money.Cents
+	// LateFee is zero if it is unknown or owed already.
+	LateFee money.Cents
 }
 
 // Forecast shows the orders that the available funds do not cover.

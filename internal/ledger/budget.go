@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/balance"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/store"
@@ -58,7 +59,7 @@ func (tx *Tx) AllocateFunds(ctx context.Context) error {
 			`) AS q WHERE q.total <= $1 AND q.blocked_on = 'funds')`,
 		`UPDATE rows
 			SET blocked_on = 'funds',
-				message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
+				message = 'insufficient funds: what is available pays for rows that go first'
 			WHERE blocked_on = '' AND id IN (SELECT id FROM (` + inTurn +
 			`) AS q WHERE q.total > $1 AND q.blocked_on = '' AND q.priority <> 0 AND q.uncertain = 0)`,
 	} {
@@ -133,4 +134,17 @@ func (tx *Tx) unblockFunded(ctx context.Context) error {
 func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
 	return store.List[balance.Order](ctx, l.Read, "list the orders of batch "+batch,
 		`SELECT priority, number AS "row", cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
+}
+
+// SetPriorities sets the priorities of the ready rows of a batch before it is opened or approved.
+func (l *Ledger) SetPriorities(ctx context.Context, batch string, orders []balance.Order) error {
+	var rows []store.Record
+	for _, o := range orders {
+		rows = append(rows, store.Record{store.Text("batch", batch), store.Number("number", o.Row),
+			store.Number("priority", o.Priority)})
+	}
+	return store.Wrap("set the priorities of batch "+batch, l.change(audit.Without(ctx), func(tx *Tx) error {
+		return l.ExecRecords(ctx, tx.Tx, `UPDATE rows SET priority = v.priority {{v}}
+			WHERE rows.batch = v.batch AND rows.number = v.number AND rows.result = 'ready'`, rows)
+	}))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/approval"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -51,6 +52,20 @@ func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 		rows[0].Cost = money.Cost{Amount: 3 * cost}
 		rows = s.add(l, "a", rows...) // to open it is to ration
 		s.sendable(l, rows[2])
+	})
+}
+
+// A person may choose another sequence than the due dates. It lasts until the money comes.
+func TestSetPriorities(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
+		rows := reports("a", 3)
+		rows[0].Priority, rows[1].Priority, rows[2].Priority = 10, 20, 30
+		rows = s.add(l, "a", rows...)
+		s.must(l.SetPriorities(ctx, "a", []balance.Order{{Row: rows[2].Number, Priority: 5}}))
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
+		s.sendable(l, rows[2])
+		s.must(l.Entries().RecordDeposit(ctx, cost, ""))
+		s.sendable(l, rows[2], rows[0])
 	})
 }
 
