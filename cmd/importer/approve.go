@@ -23,8 +23,8 @@ import (
 // approveOptions are the options of approve.
 type approveOptions struct {
 	// plan is the hash of the only plan to approve. Empty approves the plan that is shown.
-	plan string
-	yes  bool
+	plan              string
+	yes, dueDateFirst bool
 }
 
 func newApproveCommand(g *global) *cobra.Command {
@@ -47,6 +47,7 @@ asking, and any other plan is refused.`,
 	}
 	c.Flags().StringVar(&o.plan, "plan", "", "approve the plan with this hash, and no other")
 	addYesFlag(c, &o.yes, "approve without asking")
+	c.Flags().BoolVar(&o.dueDateFirst, "due-date-first", false, "if funds are short, place by due date, not late fees")
 	return c
 }
 
@@ -94,6 +95,9 @@ func runApprove(ctx context.Context, o approveOptions, t *terminal, l openLedger
 			count(p.Figures.Orders, "order"), p.TotalText(), warnings), "Nothing was approved.")
 	}
 	if err != nil {
+		return err
+	}
+	if err := pricing.ChooseOrder(ctx, l.Ledger, p.Batch, o.dueDateFirst); err != nil {
 		return err
 	}
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))

@@ -74,6 +74,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("WORKER_CONCURRENCY", "4")
 	env.Setenv("TZ", "UTC")
 	env.Setenv("PERSON", currentUser())
+	env.Setenv("NEXT_YEAR", strconv.Itoa(time.Now().Year()+1))
 	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET",
 		"FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_REPEAT_AGENT", "FILING_FEES", "FILING_RATE",
 		"FILING_NOTIFY", "DATABASE_URL", "REDIS_URL", "PUBLIC_URL"} {

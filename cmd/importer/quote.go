@@ -10,6 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/lookup"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // The most lines of each part of a quote: the kinds of filings, the rows whose company differs from its
@@ -91,9 +92,16 @@ func sayEndpointWarning(t *terminal, warning string) {
 	}
 }
 
-// sayWarnings prints the first warnings of the rows to send. inQuestion is their number, for the
-// question about the orders: " (3 warnings)", or "" if there are none.
+// sayWarnings prints which orders go first if funds are short, and the first warnings of the rows to send.
+// inQuestion is their number, for the question about the orders: " (3 warnings)", or "" if there are none.
 func sayWarnings(ctx context.Context, t *terminal, l *ledger.Ledger, b ledger.Batch) (inQuestion string, err error) {
+	if f, err := pricing.LoadFunds(ctx, l, b); err != nil {
+		return "", err
+	} else if f.LateFees != nil {
+		t.say("  Late fees first: %s", f.ByLateFees.Text())
+		t.say("  Due date first (--due-date-first): %s", f.ByDueDate.Text())
+		t.say("  Late fees are estimates: %s.", text.FirstOf(f.LateFees, text.MaxExamples))
+	}
 	w, err := intake.ListWarnings(ctx, l, b, shownWarnings)
 	if err != nil || w.Count == 0 {
 		return "", err

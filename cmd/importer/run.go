@@ -33,7 +33,7 @@ type runOptions struct {
 	output      string
 	giveUpAfter time.Duration
 
-	yes, asJSON, wait, dryRun, rehearse, acceptNames, verbose bool
+	yes, asJSON, wait, dryRun, rehearse, acceptNames, verbose, dueDateFirst bool
 	// approve makes submit wait for importer approve.
 	approve bool
 }
@@ -79,6 +79,7 @@ and ends with exit status 3. After the approval, run the same command again.`,
 // addRunFlags adds the flags that run and submit share.
 func addRunFlags(c *cobra.Command, o *runOptions) {
 	addSheetFlags(c, &o.sheet)
+	c.Flags().BoolVar(&o.dueDateFirst, "due-date-first", false, "if funds are short, place by due date, not late fees")
 	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().BoolVar(&o.acceptNames, "accept-names", false,
 		"also order for companies whose name at the filing service differs from the spreadsheet")
@@ -421,6 +422,9 @@ func (r *filingRun) submitBatch(ctx context.Context) error {
 	if r.submits {
 		what = "submit"
 	}
+	if err := pricing.ChooseOrder(ctx, r.ledger, r.batch, r.opts.dueDateFirst); err != nil {
+		return err
+	}
 	plan, err := intake.RequestApproval(r.withAudit(ctx, what), r.ledger, r.batch.ID, r.opts.approve)
 	if err != nil {
 		return err
@@ -469,6 +473,7 @@ func (r *filingRun) sayCost(ctx context.Context, q intake.Quote) (warnings strin
 		return "", err
 	}
 	sayQuote(r.terminal, q.BatchQuote)
+	sayEndpointWarning(r.terminal, q.Endpoint)
 	if balance.HasDeposit {
 		r.terminal.say("  available %s", balance.Available().Dollars())
 	}
@@ -476,7 +481,6 @@ func (r *filingRun) sayCost(ctx context.Context, q intake.Quote) (warnings strin
 		r.terminal.say("  %s", r.terminal.yellow("Insufficient funds: you need "+short.Dollars()+" more. Orders are "+
 			"sent as far as the balance allows; the rest wait."))
 	}
-	sayEndpointWarning(r.terminal, q.Endpoint)
 	return sayWarnings(ctx, r.terminal, r.ledger, r.batch)
 }
 

@@ -106,6 +106,9 @@ func (h *approvalHandler) approve(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
+	if err := pricing.ChooseOrder(v.ctx(), h.Ledger, p.Batch, v.form("first") == "due-date"); err != nil {
+		return err
+	}
 	note := fmt.Sprintf("%s, %s, plan %s", count(p.Figures.Orders, "order"), p.Total, p.Hash)
 	err = p.Approve(v.withAudit("approve", b.ID, note), h.Ledger, v.who())
 	return v.done(err, "/batches/"+b.ID, "Approved %s for %s. The orders are being placed.",

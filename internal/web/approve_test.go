@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/approval"
@@ -113,8 +114,8 @@ func TestTheApprovalPage(t *testing.T) {
 	sum := q.Summary()
 	said := []string{sum.ServiceSum(), sum.FeeSum(), sum.TotalSum(), "checked Nov 2026",
 		"$30.00", (30_00 - q.Total.Amount).Dollars(),
-		"2 orders will wait for a deposit of " + (q.Total.Amount - 30_00).Dollars(), "1 row with errors", "1 skipped",
-		"Filings can't be undone.", "yearly subscription"}
+		"Insufficient funds; you need " + (q.Total.Amount - 30_00).Dollars() + " more.", "1 row with errors",
+		"1 skipped", "Filings can't be undone.", "yearly subscription"}
 	for _, l := range sum.Lines {
 		said = append(said, "Annual report, "+l.Name, l.ServiceText(), l.FeeText(), l.TotalText())
 	}
@@ -403,5 +404,32 @@ func TestNobodyPlacesAlone(t *testing.T) {
 				t.Error("two people had no order sent")
 			}
 		})
+	}
+}
+
+// If the balance is short, the person who approves chooses which orders go first. The sequence that
+// avoids the most late fees is proposed.
+func TestApproval_ChoosesWhichOrdersGoFirst(t *testing.T) {
+	for first, want := range map[string]string{"": "4", "late-fees": "4", "due-date": "2"} {
+		s := newSite(t)
+		s.must(s.Ledger.Entries().RecordDeposit(t.Context(), 200_00, ""))
+		v := s.as(account.Preparer)
+		year := strconv.Itoa(time.Now().Year() + 1)
+		path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
+			"comp_1,LLC,AR,AR,"+year+",ana@example.com\ncomp_2,LLC,AR,AR,"+year+",ana@example.com\n"+
+			"comp_3,LLC,FL,FL,"+year+",ana@example.com\n")
+		v.wants(body, "Insufficient funds; you need $323.75 more.", "Which orders go first?",
+			`name="first" value="late-fees" checked`, "$200 files 1 of 3; this order avoids $400 in late fees.",
+			"$200 files 1 of 3; this order avoids $25 in late fees.",
+			"FL LLC: $400.00 from May 2, "+year+" (a copy of dos.fl.gov)")
+		fields := []string{"version", hidden(body, "version"), "plan", hidden(body, "plan"), "warnings",
+			checkbox(t, body, "warnings")}
+		v.wants(v.posted(path+"/submit", append(fields, "first", first)...), "Submitted. The orders are being placed.")
+		b := need(s.Ledger.Batch(t.Context(), ""))(s)
+		for row, err := range s.Ledger.Rows(t.Context(), b.ID) {
+			if s.must(err); (row.BlockedOn == "") != (strconv.Itoa(row.Number) == want) {
+				t.Errorf("first %q: row %d waits for %q", first, row.Number, row.BlockedOn)
+			}
+		}
 	}
 }

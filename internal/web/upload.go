@@ -24,6 +24,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -402,6 +403,9 @@ func (h *uploadHandler) submit(v *request, u intake.Upload) error {
 		}
 		return v.leadTo("/sheets/"+u.ID+"/approve", "warn",
 			"The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.", q.TotalText())
+	}
+	if err := pricing.ChooseOrder(v.ctx(), h.Ledger, b, v.form("first") == "due-date"); err != nil {
+		return err
 	}
 	waits, err := approval.New(h.Ledger).Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Draft(), q.Plan,
