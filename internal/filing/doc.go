@@ -8,5 +8,5 @@
 // attempts of a row in row_attempt.go.
 //
 // Data types have the field names of the filing service. Assumptions about the service that its
-// document does not settle are declared in assumption.go.
+// document does not settle are listed in docs/assumptions.md.
 package filing
