@@ -27,7 +27,7 @@ there. Roles:
   auditor   looks at everything, the audit log included, and changes nothing
 
 Every role can view and download the work of all clients. An account without a role
-sees only its own sessions.
+sees only how it signs in.
 
 People sign in with a one-time link, a passkey that they add on the page, or their
 company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
@@ -163,7 +163,7 @@ func newAccountsRolesCommand(g *global) *cobra.Command {
 		Use:   "roles NAME ROLE...",
 		Short: "Change an account's roles",
 		Long: `roles gives an account exactly the roles you name. "none" removes all roles; the
-account then sees only its own sessions. The change applies at once, also to people
+account then sees only how it signs in. The change applies at once, also to people
 who are signed in.`,
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
 		Args:    takes(2, 1+len(account.Roles), "an account and its roles, or the word none"),

@@ -39,7 +39,7 @@ var (
 )
 
 // Role is a permission of an account. Every role may read the work of all people. An account
-// without a role sees only its own sessions.
+// without a role sees only how it signs in.
 type Role string
 
 // The roles. An account has any number of them.

@@ -28,34 +28,21 @@ const (
 
 // Session is a signed-in browser of an account.
 type Session struct {
-	// ID identifies the session to its owner. It does not reveal the secret.
-	ID        string
 	Account   Account
 	CreatedAt time.Time
 	SeenAt    time.Time
 	// EndsAt is the end of the session even if it is in use.
 	EndsAt time.Time
-	// From is the address that began the session.
-	From string
-	// Agent is the browser family that began the session.
-	Agent string
 }
 
 // SignIn describes the beginning of a session.
 type SignIn struct {
 	Life time.Duration
-	// From is the network address.
-	From string
-	// Agent is the browser family.
-	Agent string
 	// ProviderToken is the ID token of the sign-in provider. Empty if the provider was not used.
 	ProviderToken string
 	// OwnWay reports whether the person used a passkey or the sign-in provider and not a link.
 	OwnWay bool
 }
-
-// publicID is the number of characters of a secret's hash that identify its session.
-const publicID = 16
 
 // newSecret returns the secret of a session or a link, and the hash to store.
 func newSecret() (secret, hash string) {
@@ -102,9 +89,9 @@ func (l *Accounts) BeginSession(ctx context.Context, account string, in SignIn) 
 			}
 		}
 		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, provider_token, agent)
-				VALUES ($1,$2,$3,$4,$4,$5,$6,$7)`,
-			hash, a.ID, in.From, store.ToMillis(now), store.ToMillis(now.Add(in.Life)), token, in.Agent); err != nil {
+			`INSERT INTO sessions (hash, account, created_at, seen_at, ends_at, provider_token)
+				VALUES ($1,$2,$3,$3,$4,$5)`,
+			hash, a.ID, store.ToMillis(now), store.ToMillis(now.Add(in.Life)), token); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, store.ToMillis(now))
@@ -122,9 +109,8 @@ func (l *Accounts) FindSession(ctx context.Context, secret string) (Session, err
 	s, err := store.Find[struct {
 		Account
 		BegunAt, SeenAt, EndsAt time.Time
-		Origin, Agent           string
 	}](ctx, l.db.Read, ErrSession, "find a session",
-		`SELECT `+accountColumns+`, s.created_at AS begun_at, s.seen_at, s.ends_at, s.origin, s.agent
+		`SELECT `+accountColumns+`, s.created_at AS begun_at, s.seen_at, s.ends_at
 			FROM sessions s JOIN accounts a ON a.id = s.account
 			WHERE s.hash = $1`, hashed(secret))
 	now := l.db.Now()
@@ -143,13 +129,10 @@ func (l *Accounts) FindSession(ctx context.Context, secret string) (Session, err
 		s.SeenAt = store.FromMillis(store.ToMillis(now))
 	}
 	return Session{
-		ID:        hashed(secret)[:publicID],
 		Account:   s.Account,
 		CreatedAt: s.BegunAt,
 		SeenAt:    s.SeenAt,
 		EndsAt:    s.EndsAt,
-		From:      s.Origin,
-		Agent:     s.Agent,
 	}, nil
 }
 
@@ -171,25 +154,8 @@ func (l *Accounts) EndSession(ctx context.Context, secret string) error {
 	return store.Wrap("end a session", err)
 }
 
-// ListSessions lists the active sessions of an account, the most recently used first.
-func (l *Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
-	now := l.db.Now()
-	return store.List[Session](ctx, l.db.Read, "list the sessions",
-		`SELECT substr(hash, 1, $4) AS id, created_at, seen_at, ends_at, origin AS "from", agent FROM sessions
-			WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
-		account, store.ToMillis(now), store.ToMillis(now.Add(-sessionIdle)), publicID)
-}
-
-// EndSessionOf ends a session of an account by its ID. It returns ErrNotFound if there is none.
-func (l *Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	return store.Wrap("end a session", store.RequireChange(store.ErrNotFound)(l.db.ExecChange(ctx,
-		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
-}
-
-// EndOtherSessions ends the sessions of an account except the one with the secret. If the secret is
-// empty, it ends all. It returns the number of sessions that ended.
-func (l *Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
-	n, err := store.Affected(l.db.ExecChange(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
-		hashed(secret)))
-	return int(n), store.Wrap("end the other sessions", err)
+// EndOtherSessions ends the sessions of an account except the one with the secret.
+func (l *Accounts) EndOtherSessions(ctx context.Context, account, secret string) error {
+	_, err := l.db.ExecChange(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account, hashed(secret))
+	return store.Wrap("end the other sessions", err)
 }

@@ -10,35 +10,23 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// accountHandler handles the accounts of the firm, their sessions, and the audit log.
+// accountHandler handles the accounts of the firm and the audit log.
 type accountHandler struct {
 	accounts *account.Accounts
 	log      *audit.Log
 }
 
 func (h *accountHandler) routes() []route {
-	own := func(serve func(*request, account.Account) error) func(*request) error {
-		return func(v *request) error { return serve(v, v.session.Account) }
-	}
-	const (
-		account  = "/settings/accounts/{account}"
-		sessions = account + "/sessions"
-	)
+	const account = "/settings/accounts/{account}"
 	return []route{
 		{pattern: "POST /settings/accounts", may: operator, serve: h.addAccount},
 		{pattern: "POST " + account, may: operator, serve: ofAccount(h.changeAccount)},
 		{pattern: "POST " + account + "/email", may: operator, serve: ofAccount(h.changeEmail)},
 		{pattern: "POST " + account + "/link", may: operator, serve: ofAccount(h.makeLink)},
 		{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: h.revokeLink},
-		{pattern: "GET /sessions", may: self, serve: own(h.sessions)},
-		{pattern: "POST /sessions/end", may: self, serve: own(h.endSessions)},
-		{pattern: "POST /sessions/{session}/end", may: self, serve: own(h.endSession)},
-		{pattern: "GET " + sessions, may: auditor, serve: ofAccount(h.sessions)},
-		{pattern: "POST " + sessions + "/end", may: operator, serve: ofAccount(h.endSessions)},
-		{pattern: "POST " + sessions + "/{session}/end", may: operator, serve: ofAccount(h.endSession)},
+		{pattern: "POST /sessions/end", may: self, serve: h.endOtherSessions},
 		{pattern: "GET /audit", may: auditor, serve: h.audit},
 	}
 }
@@ -81,7 +69,7 @@ func (h *accountHandler) changeAccount(v *request, account account.Account) erro
 		note = "disabled, cannot sign in"
 	}
 	return v.done(nil, "/settings#accounts", "%s: %s.", account.Name,
-		cmp.Or(note, "no role; sees only its own sessions"))
+		cmp.Or(note, "no role; sees only how it signs in"))
 }
 
 // changeEmail changes where links and messages to the owner of an account go.
@@ -119,62 +107,11 @@ func (h *accountHandler) revokeLink(v *request) error {
 	return v.done(err, "/settings#links", "The link is revoked.")
 }
 
-// sessionsPage lists the sessions of an account.
-type sessionsPage struct {
-	Account  account.Account
-	Sessions []account.Session
-	// Own reports whether the account is the reader's.
-	Own bool
-	// Current is the ID of the reader's session.
-	Current string
-	// Path is the address of the page, and the prefix of the addresses that end sessions.
-	Path   string
-	MayEnd bool
-}
-
-// sessionsPath returns the address of the sessions page that the request belongs to. It is the
-// reader's own page unless the path names an account.
-func sessionsPath(v *request, a account.Account) string {
-	if v.r.PathValue("account") == "" {
-		return "/sessions"
-	}
-	return "/settings/accounts/" + a.ID + "/sessions"
-}
-
-func (h *accountHandler) sessions(v *request, a account.Account) error {
-	all, err := h.accounts.ListSessions(v.ctx(), a.ID)
-	if err != nil {
-		return err
-	}
-	p := sessionsPage{
-		Account:  a,
-		Sessions: all,
-		Own:      v.r.PathValue("account") == "",
-		Current:  v.session.ID,
-		Path:     sessionsPath(v, a),
-	}
-	title := "Sessions of " + a.Name
-	if p.Own {
-		title = "Sessions"
-	}
-	p.MayEnd = p.Own || v.may(account.Operator)
-	return v.show(nil, "sessions.html", title, p)
-}
-
-func (h *accountHandler) endSession(v *request, a account.Account) error {
-	err := h.accounts.EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
-		v.r.PathValue("session"))
-	return v.done(err, sessionsPath(v, a), "The session has ended. That browser must sign in again.")
-}
-
-// endSessions ends all sessions of an account except the reader's current session.
-func (h *accountHandler) endSessions(v *request, a account.Account) error {
-	keep, note := "", "all sessions"
-	if a.ID == v.session.Account.ID {
-		keep, note = v.secret, "all sessions but this one"
-	}
-	n, err := h.accounts.EndOtherSessions(v.withAudit("session-end", a.Name, note), a.ID, keep)
-	return v.done(err, sessionsPath(v, a), "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
+// endOtherSessions ends all sessions of the reader's account except the current one.
+func (h *accountHandler) endOtherSessions(v *request) error {
+	err := h.accounts.EndOtherSessions(v.withAudit("session-end", v.who(), "all sessions but this one"),
+		v.session.Account.ID, v.secret)
+	return v.done(err, "/security", "You are signed out everywhere else.")
 }
 
 // auditPage is a page of the audit log.

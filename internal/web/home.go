@@ -70,8 +70,8 @@ const listedClients = 200
 
 func (h *homeHandler) home(v *request) error {
 	if !v.session.Account.HasRole() {
-		// An account without a role sees only its sessions.
-		return v.redirect("/sessions")
+		// An account without a role sees only how it signs in.
+		return v.redirect("/security")
 	}
 	p := homePage{Templates: filing.Products}
 	p.Filter = batchFilter{

@@ -23,7 +23,7 @@ type route struct {
 // These are the sets of roles. Accounts without a role reach only their own settings.
 var (
 	anyone   []account.Role     // signed in or not
-	self     = []account.Role{} // everyone signed in, with a role or without: sessions, security
+	self     = []account.Role{} // everyone signed in, with a role or without: security
 	viewer   = account.Roles    // read everything but the audit log
 	exporter = account.Roles    // download
 	auditor  = []account.Role{account.Auditor, account.Operator}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -246,7 +247,7 @@ func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Pro
 }
 
 // arrival is the address that signs in by the provider.
-const arrival = "/sign-in/provider?to=/sessions"
+const arrival = "/sign-in/provider?to=/security"
 
 // onward follows the link of the page that leads to the provider, and fails where the answer has
 // another status. It returns the page.
@@ -270,15 +271,16 @@ func TestSignInByTheProvider(t *testing.T) {
 	s, p := provided(t)
 	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"ops"}})
 	v := s.nobody()
-	v.wants(v.page("/sign-in?to=/sessions"), `href="/sign-in/provider?to=%2fsessions"`)
+	v.wants(v.page("/sign-in?to=/security"), `href="/sign-in/provider?to=%2fsecurity"`)
 	v.wants(v.page(arrival), "ana@example.com", "operator")
 	if asked := p.Asked()[0]; asked.Get("redirect_uri") != s.url+ProviderCallback ||
 		asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
 		t.Errorf("%v", asked)
 	}
-	session, err := s.Ledger.Accounts().ListSessions(t.Context(), mustAccount(s, "ana@example.com").ID)
-	if err != nil || len(session) != 1 || session[0].EndsAt.Sub(session[0].CreatedAt) != providerLife {
-		t.Errorf("%+v, %v", session, err)
+	at := need(url.Parse(s.url))(s)
+	session := need(s.Ledger.Accounts().FindSession(t.Context(), v.client.Jar.Cookies(at)[0].Value))(s)
+	if session.EndsAt.Sub(session.CreatedAt) != providerLife {
+		t.Errorf("%+v", session)
 	}
 	a := mustAccount(s, "ana@example.com")
 

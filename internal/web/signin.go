@@ -31,7 +31,6 @@ func (a *authenticator) admit(v *request, person account.Account, how string, in
 			return err
 		}
 	}
-	in.From, in.Agent = v.from(), v.agent()
 	act := audit.Event{
 		By:   person.Name,
 		From: v.from(),

@@ -420,7 +420,7 @@ func (w *workflow) readPages() {
 	p := w.owner
 	p.secrets = append(p.secrets, "sk_test_browser")
 	for _, path := range []string{"/companies", "/search?q=harbor", "/charges", "/schedules", "/schedules/new",
-		"/balance/forecast", "/workers", "/settings", "/security", "/sessions", "/audit", "/?show=mine",
+		"/balance/forecast", "/workers", "/settings", "/security", "/audit", "/?show=mine",
 		fmt.Sprintf("%s/rows/%d", w.batch, hostile+2)} {
 		p.open(path)
 	}

@@ -475,13 +475,11 @@ CREATE UNIQUE INDEX accounts_name ON accounts (name);
 CREATE TABLE sessions (
     hash           TEXT PRIMARY KEY,
     account        TEXT NOT NULL REFERENCES accounts (id),
-    origin         TEXT NOT NULL,
     created_at     BIGINT NOT NULL,
     seen_at        BIGINT NOT NULL,
     ends_at        BIGINT NOT NULL,
     -- The sealed ID token, to sign out at the provider.
-    provider_token TEXT NOT NULL DEFAULT '',
-    agent          TEXT NOT NULL DEFAULT ''
+    provider_token TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX sessions_of_account ON sessions (account);
 
