@@ -100,8 +100,8 @@ func newAccountsAddCommand(g *global) *cobra.Command {
 it is not shown again. Without --url and PUBLIC_URL, only the path below the page's
 address is printed. For another link: importer accounts link
 
-NAME is a name or an email address. If serve has a mail server (FILING_NOTIFY), people
-whose account has an address get further links by email from the sign-in page.`,
+NAME is a name or an email address. An email address gets messages about the account
+if serve has a mail server (FILING_NOTIFY).`,
 		Example: "  importer accounts add ana@example.com --role operator --role preparer --url " +
 			"https://filings.example.com\n  importer accounts add leo --role approver",
 		Args: one("name"),

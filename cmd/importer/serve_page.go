@@ -93,7 +93,6 @@ func openPage(ctx context.Context, o serveOptions, g *global, l openLedger, f *f
 	if p.targets, err = p.env.NotifyTargets(); err != nil {
 		return nil, err
 	}
-	c.Mail = notify.Mailer(p.targets)
 	if c.Provider, err = p.env.SignIn.Provider(o.public, web.ProviderCallback); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -81,7 +80,7 @@ type Account struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// SignedInAt is the time of the last sign-in. Zero if the account never signed in.
 	SignedInAt time.Time `json:"signedInAt,omitzero"`
-	// Email is the address for links and messages to the owner. Empty if unset.
+	// Email is the address for messages to the owner. Empty if unset.
 	Email string `json:"email,omitempty"`
 	// LinkMakers are the other people through whose links the account signed in last.
 	LinkMakers []string `json:"-"`
@@ -159,11 +158,9 @@ func (l *Accounts) Add(ctx context.Context, name string, roles []Role) (Account,
 	}
 	err = l.db.Change(ctx, func(tx *sql.Tx) error {
 		err := store.RequireChange(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
-			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
-			a.ID, a.Name, words, store.ToMillis(a.CreatedAt)))
-		if email := addressIn(a.Name); err == nil && email != "" {
-			err = l.setEmail(ctx, tx, a, email)
-		}
+			`INSERT INTO accounts (id, name, roles, created_at, email)
+				VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
+			a.ID, a.Name, words, store.ToMillis(a.CreatedAt), addressIn(a.Name)))
 		if err != nil {
 			return err
 		}
@@ -208,9 +205,8 @@ func (l *Accounts) Change(ctx context.Context, id string, roles []Role, disabled
 	return store.Wrap("change account "+id, err)
 }
 
-// SetEmail sets the address for links and messages to the owner of an account. An empty address
-// stops them. The firm is notified if another person changes the address. It returns ErrNotFound
-// and ErrAccount.
+// SetEmail sets the address for messages to the owner of an account. An empty address stops them.
+// The firm is notified if another person changes the address. It returns ErrNotFound and ErrAccount.
 func (l *Accounts) SetEmail(ctx context.Context, id, email string) error {
 	if email = folded(email); email != addressIn(email) {
 		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
@@ -220,7 +216,7 @@ func (l *Accounts) SetEmail(ctx context.Context, id, email string) error {
 		if err != nil || a.Email == email {
 			return err
 		}
-		if err := l.setEmail(ctx, tx, a, email); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET email = $2 WHERE id = $1`, a.ID, email); err != nil {
 			return err
 		}
 		by := PersonName(audit.Person(ctx))
@@ -228,37 +224,9 @@ func (l *Accounts) SetEmail(ctx context.Context, id, email string) error {
 			return nil
 		}
 		return NotifyAccess(ctx, tx, l.db.Now(), "the email address of "+a.Name+" was changed",
-			fmt.Sprintf("%s changed where sign-in links for %s are mailed.\nIf no one in your firm expects this, "+
+			fmt.Sprintf("%s changed where messages to %s are mailed.\nIf no one in your firm expects this, "+
 				"disable the account now: importer accounts disable %q\n", NameOr(by), a.Name, a.Name))
 	}))
-}
-
-// setEmail records the address of an account and the people for whom its setter stands, because
-// they control a link that is mailed to it. Links that were mailed to the previous address end.
-func (l *Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
-	var taken bool
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM accounts WHERE email = $1 AND id <> $2 AND $1 <> ''`,
-		email, a.ID).Scan(&taken); err != nil {
-		return err
-	}
-	if taken {
-		return fmt.Errorf("%w: another account has the address %s", ErrAccount, email)
-	}
-	makers, err := standsFor(ctx, tx, PersonName(audit.Person(ctx)))
-	if err != nil {
-		return err
-	}
-	words, err := json.Marshal(makers)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE account = $1 AND made_by = ''`,
-		a.ID); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE accounts SET email = $2, email_by = $3 WHERE id = $1`, a.ID, email,
-		string(words))
-	return err
 }
 
 // requireAnotherOperator returns ErrLastOperator if no account except id may change accounts.

@@ -22,8 +22,7 @@ var ErrSignInLink = errors.New("the link is no longer valid: ask for a new one")
 type SignInLink struct {
 	ID string
 	// Account is the name of the account.
-	Account string
-	// MadeBy is empty if the owner asked for the link by email.
+	Account   string
 	MadeBy    string
 	CreatedAt time.Time
 	EndsAt    time.Time
@@ -64,61 +63,6 @@ func (l *Accounts) MakeSignInLink(ctx context.Context, account string, life time
 		return "", fmt.Errorf("make a link for account %s: %w", account, err)
 	}
 	return secret, nil
-}
-
-// mailEvery is the minimum time between two mailed links of an account, because strangers can ask
-// for links.
-const mailEvery = 2 * time.Minute
-
-// MakeMailedLink returns the secret of a new one-time sign-in link that is mailed to the account
-// with this name or address. from is the network address of the person who asked. Other links of
-// the account stay valid. The person who set the email address counts as the maker. It returns
-// ErrSignInLink if the account gets no mail, because it is unknown, disabled, managed by the
-// sign-in provider, has no address, or was sent an unused link a moment ago.
-func (l *Accounts) MakeMailedLink(ctx context.Context, nameOrEmail, from string,
-	life time.Duration) (a Account, secret string, err error) {
-	secret, hash := newSecret()
-	type mailedAccount struct {
-		Account
-		EmailBy []string
-	}
-	var mailed mailedAccount
-	look := func(q store.Querier) (err error) {
-		now := store.ToMillis(l.db.Now())
-		mailed, err = store.Find[mailedAccount](ctx, q, ErrSignInLink, "find whom to mail a link",
-			`SELECT `+accountColumns+`, a.email_by FROM accounts a
-			WHERE (a.name = $1 OR a.email = $1) AND a.email <> '' AND a.disabled = 0 AND a.managed_by = ''
-			AND NOT EXISTS (SELECT 1 FROM sign_in_links t
-				WHERE t.account = a.id AND t.made_by = '' AND t.created_at > $2 AND t.ends_at > $3)
-			ORDER BY CASE WHEN a.name = $1 THEN 0 ELSE 1 END LIMIT 1`,
-			folded(nameOrEmail), now-mailEvery.Milliseconds(), now)
-		return err
-	}
-	// Strangers can ask for links and must not wait for a lock.
-	if err := look(l.db.Read); err != nil {
-		return Account{}, "", err
-	}
-	var recorded audit.Event
-	err = l.db.Change(audit.Without(ctx), func(tx *sql.Tx) error {
-		if err := look(tx); err != nil {
-			return err
-		}
-		recorded = audit.Event{
-			From: from,
-			What: "account-link",
-			Of:   mailed.Name,
-			Note: "mailed to the account's address",
-		}
-		if err := audit.Insert(ctx, tx, recorded, l.db.Now()); err != nil {
-			return err
-		}
-		return l.insertLink(ctx, tx, mailed.Account, hash, "", mailed.EmailBy, life)
-	})
-	if err != nil {
-		return Account{}, "", fmt.Errorf("make a link to mail: %w", err)
-	}
-	l.log.Report(recorded)
-	return mailed.Account, secret, nil
 }
 
 // insertLink adds a link of an account and deletes all expired links.

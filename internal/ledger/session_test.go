@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
-	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -195,51 +194,6 @@ func TestSignInLink(t *testing.T) {
 		s.wantErr(l.Accounts().RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
 		_, err = l.Accounts().FindSignInLink(ctx, revoked)
 		s.wantErr(err, account.ErrSignInLink)
-	})
-}
-
-// A link is mailed to the account with the name or the address that is typed, once in a
-// while if it is not used, and leaves the links that others made as they are.
-func TestMailedLink(t *testing.T) {
-	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
-		ana := s.account(l, "ana@example.com")
-		s.account(l, "leo", account.Preparer)
-		gone := s.account(l, "gone@example.com", account.Preparer)
-		s.must(l.Accounts().Change(ctx, gone.ID, nil, true))
-		_, _, err := l.Accounts().SignInFromProvider(ctx,
-			account.ProviderSignIn{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
-		s.must(err)
-		byBoss := audit.With(ctx, audit.Event{By: "boss"})
-		given, err := l.Accounts().MakeSignInLink(byBoss, ana.ID, time.Hour)
-		s.must(err)
-		mail := func(name string) (string, error) {
-			a, secret, err := l.Accounts().MakeMailedLink(ctx, name, "192.0.2.1", time.Hour)
-			if err == nil && (a.ID != ana.ID || a.Email != "ana@example.com") {
-				s.Errorf("%+v", a)
-			}
-			return secret, err
-		}
-		for _, name := range []string{"", "nobody", "leo", "gone@example.com", "pat@example.org", ana.ID} {
-			_, err := mail(name)
-			s.wantErr(err, account.ErrSignInLink)
-		}
-		secret, err := mail(" ANA@example.com")
-		s.must(err)
-		_, err = mail("ana@example.com")
-		s.wantErr(err, account.ErrSignInLink)
-		_, err = l.Accounts().UseSignInLink(ctx, secret)
-		s.must(err)
-		_, err = mail("ana@example.com") // the one before is used
-		s.must(err)
-		s.pass(3 * time.Minute)
-		_, err = mail("ana@example.com")
-		s.must(err)
-		_, err = l.Accounts().UseSignInLink(ctx, given)
-		s.must(err)
-		if acts := s.acts(l, audit.Query{Of: ana.Name, What: "account-link"}); len(acts) != 3 ||
-			acts[0].From != "192.0.2.1" {
-			s.Errorf("%+v", acts)
-		}
 	})
 }
 

@@ -122,18 +122,6 @@ func idOf(u *url.URL) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mailer returns a function that sends an email to one address by the first mail server among the
-// targets. It is nil if none is a mail server.
-func Mailer(targets []*Target) func(ctx context.Context, to, subject, body string) error {
-	server := mailServer(targets)
-	if server == nil {
-		return nil
-	}
-	return func(ctx context.Context, to, subject, body string) error {
-		return server.mailTo(to).Send(ctx, outbox.Notification{Subject: subject, Body: body})
-	}
-}
-
 // mailServer returns the first mail server among targets, or nil.
 func mailServer(targets []*Target) *Target {
 	for _, t := range targets {

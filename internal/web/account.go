@@ -72,7 +72,7 @@ func (h *accountHandler) changeAccount(v *request, account account.Account) erro
 		cmp.Or(note, "no role; sees only how it signs in"))
 }
 
-// changeEmail changes where links and messages to the owner of an account go.
+// changeEmail changes where messages to the owner of an account go.
 func (h *accountHandler) changeEmail(v *request, account account.Account) error {
 	email := v.form("email")
 	err := h.accounts.SetEmail(v.withAudit("account-email", account.Name, email), account.ID,

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"html"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,77 +27,7 @@ func mustAccount(s *testSite, name string) account.Account {
 	return need(s.Ledger.Accounts().Find(s.Context(), name))(s)
 }
 
-// mailbox has what a site mails.
-type mailbox struct {
-	mu    sync.Mutex
-	mails []string // address and text
-}
-
-func (o *mailbox) mail(_ context.Context, to, _, body string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mails = append(o.mails, to+"\n"+body)
-	return nil
-}
-
-func (o *mailbox) take(s *testSite) []string {
-	s.signIn.mailing.Wait()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := o.mails
-	o.mails = nil
-	return all
-}
-
-// A link is mailed to the account with a name or an address. The page does not tell
-// whether there is one, and sends one mail for many requests.
-func TestSignInByMail(t *testing.T) {
-	var box mailbox
-	s := newSite(t, func(c *Config) { c.Mail = box.mail })
-	for _, name := range []string{"ana@example.com", "leo"} {
-		need(s.Ledger.Accounts().Add(t.Context(), name, []account.Role{account.Preparer}))(s)
-	}
-	v := s.nobody()
-	v.wants(v.page("/sign-in?to=/companies"), "Email or name", `value="/companies"`)
-	ask := func(name string) string {
-		body := v.answers(http.StatusOK, "/sign-in", "name", name, "to", "/")
-		return strings.ReplaceAll(body, name, "NAME")
-	}
-	known, without := ask("ana@example.com"), ask("leo")
-	v.wants(known, "If an account has this address, we sent a link")
-	if unknown := ask("nobody@example.com"); unknown != known || unknown != without {
-		t.Errorf("the page tells who has an account\n%s\n%s", known, unknown)
-	}
-	ask("Ana@example.com")
-	mails := box.take(s)
-	if len(mails) != 1 || !strings.HasPrefix(mails[0], "ana@example.com\n") {
-		t.Fatalf("%q", mails)
-	}
-	_, link, _ := strings.Cut(mails[0], s.url)
-	link, _, _ = strings.Cut(link, "\n")
-	v.wants(v.page(link), "Sign in as <bdi>ana@example.com</bdi>")
-	_, secret, _ := strings.Cut(link, "link=")
-	for _, want := range []int{http.StatusOK, http.StatusGone} {
-		v.answers(want, "/enter", "link", secret)
-	}
-	v.wants(v.page("/"), signedIn)
-}
-
-// Requests beyond those that are being mailed are dropped, and the page does not tell.
-func TestSignInByMail_Bounded(t *testing.T) {
-	var box mailbox
-	s := newSite(t, func(c *Config) { c.Mail = box.mail })
-	s.member("ana@example.com")
-	for range mailAtOnce {
-		s.signIn.mailSlots <- struct{}{}
-	}
-	_, body := s.nobody().post("/sign-in", "name", "ana@example.com")
-	if mails := box.take(s); len(mails) != 0 || !strings.Contains(body, "we sent a link") {
-		t.Errorf("%q\n%s", mails, body)
-	}
-}
-
-// A link replaces the account that is signed in only after a click.
+// A link signs in once, and replaces the account that is signed in only after a click.
 func TestLinkOfAnotherAccount(t *testing.T) {
 	s := newSite(t)
 	ana, ben := s.as(), s.as()
@@ -109,29 +37,21 @@ func TestLinkOfAnotherAccount(t *testing.T) {
 			t.Errorf("sent at once as %q: %v", v.name, got)
 		}
 	}
+	v := s.nobody()
+	v.wants(v.page("/enter?link="+secret), "Sign in as <bdi>"+ben.name+"</bdi>")
+	for _, want := range []int{http.StatusOK, http.StatusGone} {
+		v.answers(want, "/enter", "link", secret)
+	}
+	v.wants(v.page("/"), signedIn)
 }
 
-// Without a mail server, or an address that people reach it by, the page says whom to
-// ask, and mails nothing.
-func TestSignInWithoutMail(t *testing.T) {
-	var box mailbox
-	for name, c := range map[string]struct {
-		config func(*Config)
-		said   string
-	}{
-		"no mail server": {func(*Config) {}, "start <code>importer serve</code> again"},
-		"any host":       {func(c *Config) { c.Local, c.Mail = false, box.mail }, "ask an operator"},
-	} {
-		s := newSite(t, c.config)
-		need(s.Ledger.Accounts().Add(t.Context(), "ana@example.com", nil))(s)
+// The sign-in page says where links come from.
+func TestSignInPage_Links(t *testing.T) {
+	for local, want := range map[bool]string{true: "start <code>importer serve</code> again", false: "ask an operator"} {
+		s := newSite(t, func(c *Config) { c.Local = local })
 		v := s.nobody()
 		_, body := v.get("/sign-in")
-		v.wants(body, c.said)
-		v.lacks(body, "Email or name")
-		v.answers(http.StatusUnprocessableEntity, "/sign-in", "name", "ana@example.com")
-		if mails := box.take(s); len(mails) != 0 {
-			t.Errorf("%s: %q", name, mails)
-		}
+		v.wants(body, want)
 	}
 }
 

@@ -27,8 +27,6 @@ import (
 // filing service.
 type settingsHandler struct {
 	*Config
-	// mails reports whether sign-in links can be mailed.
-	mails bool
 }
 
 func (h *settingsHandler) routes() []route {
@@ -63,8 +61,6 @@ type settingsPage struct {
 	Provider string
 	// Away reports whether the provider was unreachable at the last request.
 	Away bool
-	// Mails reports whether sign-in links can be mailed.
-	Mails bool
 	// Zone is the time zone of the firm.
 	Zone  string
 	Zones []string
@@ -88,7 +84,6 @@ func (h *settingsHandler) settings(v *request) error {
 		if h.Provider != nil {
 			p.Provider, p.Away = h.Provider.Issuer(), h.Provider.Away() != nil
 		}
-		p.Mails = h.mails
 	}
 	if err != nil {
 		return err

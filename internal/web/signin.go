@@ -1,13 +1,11 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
@@ -144,17 +142,11 @@ func (v *request) agent() string {
 type signInHandler struct {
 	*Config
 	*authenticator
-	// mail sends an email. It is nil if links cannot be mailed.
-	mail func(ctx context.Context, to, subject, body string) error
-	// mailing waits for links that are being mailed, and mailSlots limits them.
-	mailing   sync.WaitGroup
-	mailSlots chan struct{}
 }
 
 func (h *signInHandler) routes() []route {
 	return []route{
 		{pattern: "GET /sign-in", may: anyone, serve: h.signInPage},
-		{pattern: "POST /sign-in", may: anyone, serve: h.mailLink},
 		{pattern: "GET /enter", may: anyone, serve: h.enterPage},
 		{pattern: "POST /enter", may: anyone, serve: h.enter},
 	}
@@ -168,13 +160,8 @@ const (
 	providerLife = 12 * time.Hour
 	// flowLife is how long a browser may take for the second half of a sign-in.
 	flowLife = 10 * time.Minute
-	// linkLife is how long a link from an operator works, and mailedLife how long a mailed link
-	// works.
-	linkLife   = 24 * time.Hour
-	mailedLife = 30 * time.Minute
-	// mailAtOnce is the maximum number of links that are mailed at once. Further requests are
-	// dropped.
-	mailAtOnce = 8
+	// linkLife is how long a link from an operator works.
+	linkLife = 24 * time.Hour
 )
 
 var (
@@ -193,20 +180,7 @@ type entrance struct {
 	// Away reports whether the provider was unreachable at the last request.
 	Away     bool
 	Passkeys bool
-	// Mails reports whether sign-in links can be mailed.
-	Mails bool
-	Local bool
-	// Sent is the name or address for which a link was requested.
-	Sent string
-}
-
-func (h *signInHandler) showEntrance(v *request, e entrance) error {
-	if h.Provider != nil {
-		e.Provider, e.Away = h.Provider.Host(), h.Provider.Away() != nil
-	}
-	_, err := v.passkeys()
-	e.Passkeys, e.Mails, e.Local = err == nil, h.mail != nil, v.server.Local
-	return v.show(nil, "sign-in.html", "Sign in", e)
+	Local    bool
 }
 
 func (h *signInHandler) signInPage(v *request) error {
@@ -214,45 +188,12 @@ func (h *signInHandler) signInPage(v *request) error {
 	if v.signedIn {
 		return v.redirect(to)
 	}
-	return h.showEntrance(v, entrance{To: to})
-}
-
-// mailLink mails a link to the account with a name or an address. The response and its timing do
-// not reveal whether the account exists.
-func (h *signInHandler) mailLink(v *request) error {
-	name := strings.TrimSpace(v.form("name"))
-	if h.mail == nil {
-		return badRequest("This server sends no email. Ask an operator for a sign-in link.")
+	_, err := v.passkeys()
+	e := entrance{To: to, Passkeys: err == nil, Local: v.server.Local}
+	if h.Provider != nil {
+		e.Provider, e.Away = h.Provider.Host(), h.Provider.Away() != nil
 	}
-	ctx, from, address := context.WithoutCancel(v.ctx()), v.from(), v.server.of(v.r)
-	select {
-	case h.mailSlots <- struct{}{}:
-		h.mailing.Go(func() {
-			defer func() { <-h.mailSlots }()
-			if err := h.sendLink(ctx, name, from, address); err != nil {
-				h.Log.Error("sign-in link not mailed", "err", err)
-			}
-		})
-	default:
-		h.Log.Warn("sign-in link dropped", "address", from)
-	}
-	return h.showEntrance(v, entrance{To: local(v.form("to")), Sent: name})
-}
-
-func (h *signInHandler) sendLink(ctx context.Context, name, from, address string) error {
-	a, secret, err := h.accounts.MakeMailedLink(ctx, name, from, mailedLife)
-	if errors.Is(err, account.ErrSignInLink) {
-		h.Log.Warn("no sign-in link to mail", "address", from)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return h.mail(ctx, a.Email, "Bulkfiling: your sign-in link", "Open this link to sign in as "+a.Name+
-		". It works once, within "+text.Count(int(mailedLife.Minutes()), "minute")+".\n\n"+linkTo(address, secret)+
-		"\n\nIf you did not ask for it, ignore this email.")
+	return v.show(nil, "sign-in.html", "Sign in", e)
 }
 
 // linkTo returns the address of a one-time link.

@@ -33,8 +33,6 @@ type Config struct {
 	// Depth returns the number of queued tasks by asynq's states. It is nil if no queue is
 	// configured.
 	Depth func(context.Context) (map[string]int, error)
-	// Mail sends an email. It is nil if no mail server is configured.
-	Mail func(ctx context.Context, to, subject, body string) error
 	// Provider is the sign-in provider. It is nil if none is configured.
 	Provider *signin.Provider
 	Settings Settings
@@ -87,7 +85,6 @@ type Site struct {
 	server  *server
 	handler http.Handler
 	queue   *prepareQueue
-	signIn  *signInHandler
 }
 
 // New returns a site. Close it before the ledger.
@@ -108,22 +105,17 @@ func New(c Config) *Site {
 	}
 	site := &Site{server: s, queue: newPrepareQueue(&c)}
 	signIns := &authenticator{accounts: l.Accounts(), notifications: l.Notifications()}
-	site.signIn = &signInHandler{Config: &c, authenticator: signIns, mailSlots: make(chan struct{}, mailAtOnce)}
-	// A link needs a known address of the site, so that a stranger cannot choose its host.
-	if c.Public != nil || c.Local {
-		site.signIn.mail = c.Mail
-	}
 	rows := &rowHandler{&c}
 	rehearsals := &rehearsalHandler{queue: site.queue}
 	s.register(
-		site.signIn,
+		&signInHandler{&c, signIns},
 		&securityHandler{&c, signIns},
 		&providerHandler{&c, signIns},
 		&homeHandler{&c, view},
 		&uploadHandler{Config: &c, uploads: intake.NewUploads(l), queue: site.queue},
 		&gridHandler{site.queue},
 		&scheduleHandler{&c, view},
-		&settingsHandler{Config: &c, mails: site.signIn.mail != nil},
+		&settingsHandler{&c},
 		&accountHandler{l.Accounts(), l.AuditLog()},
 		&balanceHandler{&c, cache.New[string](cache.Options[foundEntries]{TTL: sharedTTL, Max: maxSummaries})},
 		&chargeHandler{&c},
@@ -146,10 +138,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 
 // Close stops the background work of the pages. A later request for an unprepared upload starts its
 // preparation again.
-func (s *Site) Close() {
-	s.queue.close()
-	s.signIn.mailing.Wait()
-}
+func (s *Site) Close() { s.queue.close() }
 
 // keptUploads is how long an unused upload is stored.
 const keptUploads = 30 * 24 * time.Hour

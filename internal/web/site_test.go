@@ -597,7 +597,7 @@ func TestRightsOfRoutes(t *testing.T) {
 		patterns []string
 	}{
 		{anyone, []string{
-			"GET /sign-in", "POST /sign-in", "GET /enter", "POST /enter", "POST /sign-in/passkey",
+			"GET /sign-in", "GET /enter", "POST /enter", "POST /sign-in/passkey",
 			"POST /sign-in/passkey/challenge", "GET /sign-in/provider", "GET /sign-in/provider/callback",
 		}},
 		{self, []string{

@@ -465,9 +465,7 @@ CREATE TABLE accounts (
     link_makers  TEXT NOT NULL DEFAULT '',
     -- The provider that manages the account and its roles; empty for a local account.
     managed_by   TEXT NOT NULL DEFAULT '',
-    email        TEXT NOT NULL DEFAULT '',
-    -- Who set the address, with those through whose links they signed in.
-    email_by     TEXT NOT NULL DEFAULT ''
+    email        TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX accounts_name ON accounts (name);
 
@@ -483,8 +481,8 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_of_account ON sessions (account);
 
--- One-time sign-in links, by the SHA-256 of their secret, and who made them: nobody
--- if a link is mailed. Makers are a JSON list of names.
+-- One-time sign-in links, by the SHA-256 of their secret, and who made them. Makers are a JSON list
+-- of names.
 CREATE TABLE sign_in_links (
     hash       TEXT PRIMARY KEY,
     id         TEXT NOT NULL,
