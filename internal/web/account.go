@@ -3,13 +3,13 @@ package web
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/account"
 	"github.com/bulkfiling/bulkfiling/internal/audit"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // accountHandler handles the accounts of the firm and the audit log.
@@ -118,20 +118,18 @@ func (h *accountHandler) endOtherSessions(v *request) error {
 type auditPage struct {
 	Acts         []audit.Event
 	By, What, Of string
-	// Events are the choices of the filter.
-	Events []auditEvent
-	Pager  pager
+	Pager        pager
 }
 
 const actsOnPage = 100
 
 func (h *accountHandler) audit(v *request) error {
 	ask := v.r.URL.Query()
-	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
+	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	acts, err := h.log.List(v.ctx(), audit.Query{
 		By:     p.By,
-		What:   p.What,
+		What:   strings.ReplaceAll(strings.ToLower(strings.TrimSpace(p.What)), " ", "-"),
 		Of:     p.Of,
 		Before: before,
 		Limit:  actsOnPage + 1,
@@ -140,78 +138,5 @@ func (h *accountHandler) audit(v *request) error {
 	return v.show(err, "audit.html", "Audit log", p)
 }
 
-// auditEvent is a kind of entry in the audit log. The ledger stores its code.
-type auditEvent struct{ Code, Name string }
-
-// auditEvents are the kinds of entries in the audit log, sorted by name.
-var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
-	{"account-add", "Added an account"},
-	{"account-email", "Changed an email address"},
-	{"account-disable", "Disabled an account"},
-	{"account-enable", "Enabled an account"},
-	{"account-link", "Made a one-time link"},
-	{"account-link-revoke", "Revoked a one-time link"},
-	{"account-roles", "Changed roles"},
-	{"approve", "Approved a batch"},
-	{"approve-costs", "Approved changed costs"},
-	{"cancel", "Canceled a batch"},
-	{"companies", "Changed the company of a row"},
-	{"correct", "Corrected an upload"},
-	{"dashboard", "Opened a dashboard link"},
-	{"denied", "Permission denied"},
-	{"deposit", "Recorded a deposit"},
-	{"adjust", "Recorded an adjustment"},
-	{"end-restored", "Resumed sending after a restore"},
-	{"restore", "Restored the ledger from a backup"},
-	{"restored", "Began the check of a restored ledger"},
-	{"mark-uncertain", "Made rows uncertain after a restore"},
-	{"download", "Downloaded data"},
-	{"delete-upload", "Deleted an upload"},
-	{"passkey-add", "Added a passkey"},
-	{"passkey-remove", "Removed a passkey"},
-	{"firm-zone", "Changed the time zone"},
-	{"passkey-copied", "Refused a passkey that may be copied"},
-	{"pause", "Paused a batch"},
-	{"policy", "Changed the approval policy"},
-	{"provider-link", "Linked a company account"},
-	{"provider-unlink", "Unlinked a company account"},
-	{"change-mapping", "Changed a column mapping"},
-	{"renewal", "Recorded a subscription renewal"},
-	{"rehearse", "Rehearsed a spreadsheet"},
-	{"reject", "Rejected a batch"},
-	{"reject-costs", "Rejected changed costs"},
-	{"resolve", "Resolved an uncertain row"},
-	{"resume", "Resumed a batch"},
-	{"retry", "Sent rows again"},
-	{"dismiss", "Dismissed rows that need attention"},
-	{"run", "Ran a spreadsheet by command"},
-	{"schedule-add", "Added a schedule"},
-	{"schedule-pause", "Paused a schedule"},
-	{"schedule-remove", "Deleted a schedule"},
-	{"schedule-resume", "Resumed a schedule"},
-	{"schedule-run", "Ran a schedule by hand"},
-	{"schedule-update", "Changed a company list"},
-	{"setup", "Set up the filing service"},
-	{"send-back", "Sent a batch back"},
-	{"session-end", "Ended sessions"},
-	{"silent-checked", "Checked orders without news"},
-	{"sign-in", "Signed in"},
-	{"sign-in-failed", "Failed to sign in"},
-	{"sign-out", "Signed out"},
-	{"submit", "Submitted a batch"},
-	{"subscription", "Recorded a subscription status"},
-	{"upload", "Uploaded a spreadsheet"},
-	{"webhook-add", "Added a webhook endpoint"},
-	{"webhook-create", "Registered a webhook endpoint"},
-	{"webhook-remove", "Removed a webhook endpoint"},
-}), func(a, b auditEvent) int { return cmp.Compare(a.Name, b.Name) })
-
-// eventName returns the name of an audit event for readers. A code without a name is returned
-// unchanged.
-func eventName(code string) string {
-	at := slices.IndexFunc(auditEvents, func(e auditEvent) bool { return e.Code == code })
-	if at < 0 {
-		return code
-	}
-	return auditEvents[at].Name
-}
+// eventName returns the name of an audit event for readers: "Account roles" for "account-roles".
+func eventName(code string) string { return text.Capital(strings.ReplaceAll(code, "-", " ")) }
