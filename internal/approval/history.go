@@ -20,7 +20,6 @@ const (
 	StepSentBack      Step = "sent-back"
 	StepRejected      Step = "rejected"
 	StepCostsApproved Step = "costs-approved"
-	StepCostsRejected Step = "costs-rejected"
 )
 
 // Event is a step of the approval of a batch. It records the person, the step, and the

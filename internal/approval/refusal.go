@@ -182,33 +182,3 @@ func (l *Approvals) Reject(ctx context.Context, batch, by, reason string) (rows 
 	}
 	return rows, nil
 }
-
-// RejectCosts cancels the rows of a batch that wait for a new approval, if they are still the
-// reviewed ones. The other rows continue. It returns ErrNoComment, ErrChanged if other rows wait
-// now, ErrNoApprovalNeeded if no row waits, ErrApproveBatchFirst, ErrUnchecked and ErrNotFound.
-func (l *Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
-	err := l.refuse(ctx, reason, func(tx *ledger.Tx, reason string) error {
-		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
-			return err
-		}
-		if err := recordStep(ctx, tx, batch, Event{
-			By:      by,
-			What:    StepCostsRejected,
-			Comment: reason,
-			Plan:    looked.Plan,
-			Orders:  looked.Rows,
-			Cost:    looked.Cost,
-		}); err != nil {
-			return err
-		}
-		if err := tx.CancelCosts(ctx, batch, refusedText(by, reason)); err != nil {
-			return err
-		}
-		a, err := approvalOf(ctx, tx, batch)
-		if err != nil {
-			return err
-		}
-		return notifyRefused(ctx, tx, batch, a, outbox.KindRejected, by, reason)
-	})
-	return store.Wrap("reject the costs of batch "+batch, err)
-}

@@ -13,18 +13,16 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// TestCostApprovalsInAnyOrder lets rows get dearer, people approve and reject what they
-// saw, and the policy changes, in any order: what is sent at a higher cost was approved at
-// that cost, by a second person if it needs one; what is rejected is canceled, and nothing
-// else is.
+// TestCostApprovalsInAnyOrder lets rows get dearer, people approve what they saw, and the
+// policy changes, in any order: what is sent at a higher cost was approved at that cost, by
+// a second person if it needs one.
 func TestCostApprovalsInAnyOrder(t *testing.T) {
 	onBothDatabases(t, func(s *suite) {
 		l, n := s.open(), 0
 		s.approvers(l, "ana", "ben", "cat")
 		s.property(40, 4, 40, func(t *rapid.T) {
 			n++
-			w := &costWorld{suite: s, l: l, batch: fmt.Sprint("b", n), canceled: make(map[int64]bool),
-				cost: make(map[int64]money.Cents)}
+			w := &costWorld{suite: s, l: l, batch: fmt.Sprint("b", n), cost: make(map[int64]money.Cents)}
 			s.must(approval.New(l).ChangePolicy(s.Context(), approval.Policy{}))
 			for _, r := range s.quoted(l, w.batch, cost, cost, cost) {
 				w.rows = append(w.rows, r.ID)
@@ -37,7 +35,6 @@ func TestCostApprovalsInAnyOrder(t *testing.T) {
 				"look":      w.look,
 				"approve":   w.approve,
 				"approve 2": w.approve,
-				"reject":    w.reject,
 				"approve 3": w.approve,
 				"policy":    w.setPolicy,
 				"":          w.check,
@@ -49,12 +46,11 @@ func TestCostApprovalsInAnyOrder(t *testing.T) {
 // costWorld is a batch whose rows get dearer, and what is true of it.
 type costWorld struct {
 	*suite
-	l        *ledger.Ledger
-	batch    string
-	rows     []int64
-	seen     []approval.CostIncrease // as people have looked at it
-	cost     map[int64]money.Cents   // of the rows that wait
-	canceled map[int64]bool
+	l     *ledger.Ledger
+	batch string
+	rows  []int64
+	seen  []approval.CostIncrease // as people have looked at it
+	cost  map[int64]money.Cents   // of the rows that wait
 }
 
 func (w *costWorld) now(t *rapid.T) approval.CostIncrease {
@@ -70,7 +66,7 @@ func (w *costWorld) dearer(t *rapid.T) {
 	more := money.Cents(rapid.IntRange(1, 100).Draw(t, "more")) * 100
 	r := w.row(w.l, id)
 	if r.Result != filing.Ready || r.BlockedOn != "" {
-		t.Skip("it waits, or is canceled")
+		t.Skip("it waits")
 	}
 	in := intent(r)
 	in.Cost.Amount = r.Approved.Amount + more
@@ -117,32 +113,13 @@ func (w *costWorld) approve(t *rapid.T) {
 	}
 }
 
-func (w *costWorld) reject(t *rapid.T) {
-	c, present := w.looked(t)
-	err := approval.New(w.l).RejectCosts(w.by("cat"), w.batch, c, "cat", "too much")
-	if !present {
-		if !errors.Is(err, approval.ErrChanged) && !errors.Is(err, approval.ErrNoApprovalNeeded) {
-			t.Fatalf("other rows than now were rejected: %v", err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range w.cost {
-		w.canceled[id] = true
-	}
-	clear(w.cost)
-}
-
 // setPolicy sets the policy: most often one under which a second person approves.
 func (w *costWorld) setPolicy(t *rapid.T) {
 	w.must(approval.New(w.l).ChangePolicy(w.Context(), rapid.SampledFrom([]approval.Policy{
 		{Second: true}, {Second: true, From: 300_00}, {}}).Draw(t, "policy")))
 }
 
-// check checks that exactly the rows that wait do, and those that were rejected are
-// canceled.
+// check checks that exactly the rows that wait do.
 func (w *costWorld) check(t *rapid.T) {
 	if c := w.now(t); c.Rows != len(w.cost) {
 		t.Fatalf("%d rows wait, want %d", c.Rows, len(w.cost))
@@ -150,10 +127,7 @@ func (w *costWorld) check(t *rapid.T) {
 	for _, id := range w.rows {
 		r := w.row(w.l, id)
 		amount, waits := w.cost[id]
-		switch {
-		case w.canceled[id] != (r.Result == filing.Canceled):
-			t.Fatalf("row %d is %s, rejected: %v", id, r.Result, w.canceled[id])
-		case waits != (r.BlockedOn == "approval") || waits && r.Cost.Amount != amount:
+		if waits != (r.BlockedOn == "approval") || waits && r.Cost.Amount != amount {
 			t.Fatalf("row %d waits for %q at %s, want %s", id, r.BlockedOn, r.Cost, amount)
 		}
 	}

@@ -45,13 +45,3 @@ func (tx *Tx) ApproveCosts(ctx context.Context, batch string) error {
 	}
 	return tx.AllocateFunds(ctx)
 }
-
-// CancelCosts cancels the rows of a batch that wait for a new approval, within a change. Their
-// message is why. It returns ErrUnchecked.
-func (tx *Tx) CancelCosts(ctx context.Context, batch, why string) error {
-	if err := tx.requireChecked(ctx, batch); err != nil {
-		return err
-	}
-	_, err := tx.cancelReady(ctx, batch, "blocked_on = '"+blockedOnApproval+"'", why)
-	return err
-}

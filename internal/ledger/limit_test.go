@@ -123,7 +123,6 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 			}
 			s.wantErr(now.Matches(looked.Plan), approval.ErrChanged)
 			s.wantErr(approval.New(l).ApproveCosts(ctx, "a", looked), approval.ErrChanged)
-			s.wantErr(approval.New(l).RejectCosts(ctx, "a", looked, "ben", "too dear"), approval.ErrChanged)
 			looked.Cost.Certainty = now.Cost.Certainty
 			s.wantErr(approval.New(l).ApproveCosts(ctx, "a", looked), approval.ErrChanged)
 			looked.Cost.Certainty = money.Known
@@ -146,7 +145,6 @@ func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 		s.must(approval.New(l).Request(ctx, "a", "one"))
 		for _, c := range []approval.CostIncrease{{}, looked} {
 			s.wantErr(approval.New(l).ApproveCosts(s.by("cat"), "a", c), approval.ErrApproveBatchFirst)
-			s.wantErr(approval.New(l).RejectCosts(s.by("cat"), "a", c, "cat", "no"), approval.ErrApproveBatchFirst)
 		}
 		s.must(approve(ctx, l, "a", "one", "cat"))
 	})

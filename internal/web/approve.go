@@ -34,7 +34,6 @@ func (h *approvalHandler) routes() []route {
 		{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch(h.approveCosts)},
 		{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch(h.sendBack)},
 		{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch(h.reject)},
-		{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch(h.rejectCosts)},
 	}
 }
 
@@ -236,8 +235,6 @@ func stepText(e approval.Event) string {
 		return "rejected it"
 	case approval.StepCostsApproved:
 		return "approved the new cost of " + orders
-	case approval.StepCostsRejected:
-		return "rejected the new cost of " + orders
 	}
 	return string(e.What)
 }
@@ -404,19 +401,6 @@ func (h *approvalHandler) reject(v *request, b ledger.Batch) error {
 		reason)
 	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
 		count(rows, "row"))
-}
-
-// rejectCosts cancels the rows of a batch that cost more than was approved.
-func (h *approvalHandler) rejectCosts(v *request, b ledger.Batch) error {
-	shown, err := h.findShownIncrease(v, b.ID)
-	if err != nil {
-		return err
-	}
-	reason := v.form("comment")
-	err = h.approvals.RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
-		shown, v.who(), reason)
-	return v.done(err, "/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.",
-		count(shown.Rows, "row"))
 }
 
 // noteLength is the maximum length of a comment in the audit log, in characters.
