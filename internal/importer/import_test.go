@@ -110,10 +110,6 @@ func texts(values ...string) []sheet.OutCell {
 	return row
 }
 
-func number(text string) sheet.OutCell {
-	return sheet.OutCell{Cell: sheet.Cell{Text: text, Kind: sheet.Number}}
-}
-
 // result is a row as a test keeps it.
 type result struct {
 	number   int

@@ -45,6 +45,29 @@ func fuzzFile(t *testing.T, data []byte) {
 	checkRows(t, rows)
 }
 
+// checkRows holds rows to what the types promise.
+func checkRows(t testing.TB, rows []Row) {
+	t.Helper()
+	last := 0
+	for _, row := range rows {
+		if row.Number <= last || row.Number > 1<<20 {
+			t.Fatalf("row %d follows row %d", row.Number, last)
+		}
+		last = row.Number
+		if len(row.Cells) == 0 || len(row.Cells) > 1<<14 || row.Cells[len(row.Cells)-1].Kind == Blank {
+			t.Fatalf("row %d has %d cells or ends in a blank", row.Number, len(row.Cells))
+		}
+		for i, c := range row.Cells {
+			if (c.Text == "") != (c.Kind == Blank || c.Kind == Formula) || c.Kind > Formula {
+				t.Fatalf("cell %s is %v with %q", CellName(i, row.Number), c.Kind, c.Text)
+			}
+			if clean := string(appendClean(nil, []byte(c.Text))); clean != c.Text {
+				t.Fatalf("cell %s is %q, clean %q", CellName(i, row.Number), c.Text, clean)
+			}
+		}
+	}
+}
+
 func FuzzCSV(f *testing.F) {
 	addSeeds(f, ".csv")
 	for _, seed := range []string{
