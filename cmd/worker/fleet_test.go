@@ -273,7 +273,13 @@ type blow struct {
 	fall func()
 }
 
-// blows returns faults in a random order. Those of the service alone are in package jobs.
+// unconfirmed are the faults that leave an order without a usable answer.
+var unconfirmed = []sandbox.Kind{
+	sandbox.FaultTimeout, sandbox.FaultReset, sandbox.FaultEOF, sandbox.FaultHalfBody, sandbox.FaultGarbage,
+	sandbox.FaultHTML, sandbox.FaultEmpty, sandbox.FaultNoOrderIDs, sandbox.FaultStatus,
+}
+
+// blows returns faults in a random order.
 func (p *proof) blows() []blow {
 	sever := func(l *link) {
 		l.cut()
@@ -296,9 +302,17 @@ func (p *proof) blows() []blow {
 		{"connections to the database are forgotten", func() { p.forget(func(m *member) *link { return m.database }) }},
 	}
 	for range 3 {
-		all = append(all, blow{"orders are made, and their answers lost", func() {
-			for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultGarbage, sandbox.FaultTimeout} {
-				p.service.Inject(sandbox.Fault{Kind: kind, After: true, Endpoint: "POST *", Times: 4})
+		all = append(all, blow{"orders are made or not, and their answers lost", func() {
+			for _, kind := range unconfirmed {
+				for _, made := range []bool{true, true, false} {
+					p.service.Inject(sandbox.Fault{
+						Kind:     kind,
+						Status:   502,
+						After:    made,
+						Endpoint: "POST *",
+						Times:    1,
+					})
+				}
 			}
 		}}, blow{"Redis is flushed", func() { p.must(p.queue.FlushAll(p.Context()).Err()) }})
 	}

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,6 +70,12 @@ const (
 	// again.
 	resendAfter = slowdown * time.Second
 )
+
+func TestMain(m *testing.M) {
+	// The tests wait for answers and leases more than they compute.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+	os.Exit(m.Run())
+}
 
 // firm is a whole installation against a sandbox over HTTP. The embedded ledger is the
 // test's own, and that of each worker that is given no other.
