@@ -114,7 +114,7 @@ func simulate(t *testing.T, seeds []uint64) {
 			t.Errorf("seed %d ends wrong:\n%s\nkeep: %s", seed, strings.Join(short.story, "\n"), keep(steps))
 		}
 	}
-	fmt.Printf("worlds %d, steps %d, faults %d, wrong %d, history %x\n", len(seeds), steps, faults, wrong,
+	fmt.Printf("first seed %d\nworlds %d, steps %d, faults %d, wrong %d, history %x\n", seeds[0], len(seeds), steps, faults, wrong,
 		history.Sum(nil))
 }
 
