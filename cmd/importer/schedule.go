@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -158,9 +157,9 @@ func runScheduleList(ctx context.Context, t *terminal, l *ledger.Ledger, asJSON 
 type scheduleAddOptions struct {
 	sheet   importer.Options
 	options schedule.Options
-	// companies and rules are the paths of files.
-	companies, rules string
-	approve          bool
+	// companies is the path of a file.
+	companies string
+	approve   bool
 }
 
 func newScheduleAddCommand(g *global) *cobra.Command {
@@ -191,9 +190,7 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 				return usage(`set the day: --at 01-15 or --due "30 days before"`)
 			}
 			o.options.Zone = cmp.Or(o.options.Zone, schedule.LocalZone(g.getenv))
-			if err := o.complete(); err != nil {
-				return err
-			}
+			o.complete()
 			return withAnyLedger(c.Context(), g, func(l openLedger) error {
 				return runScheduleAdd(c.Context(), o, g.terminal, l, args[0])
 			})
@@ -201,7 +198,6 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 	}
 	c.Flags().StringVar(&o.companies, "companies", "", "the company list: an XLSX or CSV file")
 	addReadingFlags(c, &o.sheet, "the filing year, whatever the list says: this, next, last, or four digits")
-	c.Flags().StringVar(&o.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 	c.Flags().StringVar(&o.options.At, "at", "",
 		"the day of the year (01-15), or of every month (15; 31 for its last day)")
 	c.Flags().StringVar(&o.options.Due, "due", "", `the time before the due dates, in days: "30 days before"`)
@@ -211,25 +207,11 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 	return c
 }
 
-// complete fills the stored options from the other flags and the content of the due rules.
-func (o *scheduleAddOptions) complete() error {
+// complete fills the stored options from the other flags.
+func (o *scheduleAddOptions) complete() {
 	to, from := &o.options, o.sheet
 	to.Product, to.State, to.FilingYear, to.User = from.Product, from.State, from.FilingYear, from.User
 	to.Sheet, to.Map, to.HeaderRow = from.Sheet, from.Map, from.HeaderRow
-	if o.rules == "" {
-		return nil
-	}
-	content, err := os.ReadFile(o.rules)
-	if err != nil {
-		return fmt.Errorf("read the due rules: %w", err)
-	}
-	// The rules are stored as text.
-	if !utf8.Valid(content) {
-		return fmt.Errorf("%s is not a CSV file in UTF-8. Save it as CSV UTF-8", o.rules)
-	}
-	to.Rules = string(content)
-	_, err = season.Load(o.rules, content)
-	return err
 }
 
 // runScheduleAdd checks and stores the company list, and prints the first run.

@@ -134,6 +134,13 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 			[]string{"line 2, column company"}},
 		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n",
 			[]string{"line 3 repeats line 2"}},
+		{"empty", "", []string{"empty"}},
+		{"missing", "product,state,amount\n", []string{"line 1", "the column entityType is missing"}},
+		{"twice", "product,state,entityType,amount,state\n", []string{"line 1", "the column state is there twice"}},
+		{"columns", header + "annual-report,TX,LLC,1,2\n", []string{"line 2 has 5 columns and the header 4"}},
+		{"until", header + "annual-report,TX,LLC,300 until 202\n", []string{"line 2, column amount"}},
+		{"since", header + "annual-report,TX,LLC,300 since 2025\n", []string{"line 2, column amount"}},
+		{"no rest", header + "annual-report,TX,LLC,300; \n", []string{"line 2, column amount"}},
 		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n",
 			[]string{"line 2, column product", "line 3, column entityType", "line 3, column amount"}},
 	} {

@@ -40,9 +40,6 @@ type Options struct {
 	Due string `json:"due,omitempty"`
 	// Zone is the time zone of At and Due.
 	Zone string `json:"zone,omitempty"`
-	// Rules is the content of a file with due rules that override the built-in ones. Empty means
-	// only the built-in ones.
-	Rules string `json:"rules,omitempty"`
 }
 
 // text returns the options as they are stored.
@@ -57,9 +54,6 @@ func (o *Options) Check() error {
 	if (o.At == "") == (o.Due == "") {
 		return errors.New("a schedule runs either on a day or ahead of the due dates: give one of them")
 	}
-	if _, err := o.DueRules(); err != nil {
-		return err
-	}
 	if o.FilingYear != "" {
 		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
 			return err
@@ -67,14 +61,6 @@ func (o *Options) Check() error {
 	}
 	_, err := o.Schedule(season.CompanyList{Rules: season.Builtin()})
 	return err
-}
-
-// DueRules returns the rules of the states' due dates.
-func (o *Options) DueRules() (*season.Rules, error) {
-	if o.Rules == "" {
-		return season.Builtin(), nil
-	}
-	return season.Load("due rules", []byte(o.Rules))
 }
 
 // Schedule returns the times at which the schedule runs. They depend on the company list only for a
@@ -186,10 +172,6 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		return nil, err
 	}
 	defer leave()
-	rules, err := o.DueRules()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
-	}
 	options, err := o.importerOptions(on, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
@@ -202,7 +184,7 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	if err := refuseSSNs(ctx, im, toStore); err != nil {
 		return nil, err
 	}
-	r := &CompanyList{CompanyList: season.CompanyList{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
+	r := &CompanyList{CompanyList: season.CompanyList{Rules: season.Builtin()}, Product: im.Product(), years: make(map[int]int)}
 	// companies are the companies of the spreadsheet by the index of the row.
 	var companies []filing.Company
 	err = im.Each(ctx, func(row *importer.Row) error {

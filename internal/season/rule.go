@@ -37,18 +37,6 @@ var frequencies = map[string]frequency{
 	"biennial formation+1": {every: 2, from: companyYear, phase: 1},
 }
 
-// frequencyForms describes the valid frequencies in an error.
-const frequencyForms = "none, annual, biennial, biennial even, biennial odd, biennial formation, biennial " +
-	"formation+1 or decennial 1 (the last digit of its years)"
-
-func parseFrequency(text string) (frequency, bool) {
-	if digit, ok := strings.CutPrefix(text, "decennial "); ok && len(digit) == 1 && digit[0] >= '0' && digit[0] <= '9' {
-		return frequency{every: 10, phase: int(digit[0] - '0')}, true
-	}
-	f, ok := frequencies[text]
-	return f, ok
-}
-
 // falls reports whether a report is due in a year. counted is the year of its anniversary. Without
 // the company's year (0), or without a rule for it, the report may be due and sure is false.
 func (f frequency) falls(year, counted, company int) (falls, sure bool) {
@@ -114,10 +102,6 @@ type rule struct {
 	opens      *point
 	daysBefore int
 }
-
-// ruleForms describes the valid rules in an error.
-const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, " +
-	"fiscal-year-end +4 15 (each may end in opens 01-01, opens -5 first, or opens 60 days before), see-state or none"
 
 func parseRule(text string) (rule, bool) {
 	due, opens, hasOpens := strings.Cut(text, " opens ")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -99,9 +98,7 @@ var builtin = sync.OnceValue(func() *Rules {
 // Builtin returns the built-in rules.
 func Builtin() *Rules { return builtin() }
 
-// Load reads a file of rules over the built-in ones. Its lines replace those for the same state,
-// entity type and company, so that a correction is a file of one line. It is a CSV file with the
-// columns of reports.csv in any order and case:
+// readRules reads a CSV file with the columns of reports.csv:
 //
 //	state, entityType  the code or name, and LLC or CORP
 //	company            domestic or foreign (formed in another state)
@@ -117,18 +114,6 @@ func Builtin() *Rules { return builtin() }
 //	estimate           the unverified values: none, date, fee or both
 //	source, confidence where and when it was read
 //	basis              the evidence for the confidence (optional column)
-//
-// Other columns are ignored. The error lists all problems by file, line and column.
-func Load(name string, content []byte) (*Rules, error) {
-	given, err := readRules(name, content, columns)
-	if err != nil {
-		return nil, err
-	}
-	lines := maps.Clone(Builtin().lines)
-	maps.Copy(lines, given)
-	return &Rules{lines}, nil
-}
-
 func readRules(name string, content []byte, columns []Column[Line]) (map[lineKey]*Line, error) {
 	f, err := sheet.OpenReader(name, bytes.NewReader(content), int64(len(content)), sheet.Limits{})
 	if err != nil {
@@ -153,29 +138,29 @@ func (r *Rules) Lines() []Line {
 
 // columns are the columns of reports.csv in their order. A column may depend on those before it.
 var columns = []Column[Line]{
-	{Name: "state", Wants: "a US state: a code such as DE, or a name", Set: func(l *Line, s string) (ok bool) {
+	{Name: "state", Set: func(l *Line, s string) (ok bool) {
 		l.State, ok = filing.ParseState(s)
 		return ok
 	}},
-	{Name: "entityType", Wants: "LLC or CORP", Set: func(l *Line, s string) (ok bool) {
+	{Name: "entityType", Set: func(l *Line, s string) (ok bool) {
 		l.EntityType, ok = filing.ParseEntityType(s)
 		return ok
 	}},
-	{Name: "company", Wants: "domestic or foreign", Set: func(l *Line, s string) bool {
+	{Name: "company", Set: func(l *Line, s string) bool {
 		l.Foreign = s == "foreign"
 		return l.Foreign || s == "domestic"
 	}},
-	{Name: "frequency", Wants: frequencyForms, Set: func(l *Line, s string) (ok bool) {
+	{Name: "frequency", Set: func(l *Line, s string) (ok bool) {
 		l.Frequency = s
-		l.frequency, ok = parseFrequency(s)
+		l.frequency, ok = frequencies[s]
 		return ok
 	}},
-	{Name: "due", Wants: ruleForms, Set: func(l *Line, s string) (ok bool) {
+	{Name: "due", Set: func(l *Line, s string) (ok bool) {
 		l.Due = s
 		l.rule, ok = parseRule(s)
 		return ok && (l.frequency.every == 0) == (l.rule.base == never)
 	}},
-	{Name: "words", Wants: "the rule in words", Set: func(l *Line, s string) bool {
+	{Name: "words", Set: func(l *Line, s string) bool {
 		l.Words = s
 		return s != ""
 	}},
@@ -185,22 +170,21 @@ var columns = []Column[Line]{
 		}
 		return true
 	}},
-	{Name: "reportYear", Optional: true, Wants: "before, or nothing for the year it is due in",
-		Set: func(l *Line, s string) bool {
-			l.YearBefore = s == "before"
-			return l.YearBefore || s == ""
-		}},
-	{Name: "fee", Wants: FeeForms + ", or nothing if it is not known", Set: func(l *Line, s string) (ok bool) {
+	{Name: "reportYear", Optional: true, Set: func(l *Line, s string) bool {
+		l.YearBefore = s == "before"
+		return l.YearBefore || s == ""
+	}},
+	{Name: "fee", Set: func(l *Line, s string) (ok bool) {
 		l.Fee, ok = ParseFee(s)
 		return ok
 	}},
-	{Name: "feeVaries", Wants: "no, yes, yes: and how, or minimum: and how", Set: func(l *Line, s string) bool {
+	{Name: "feeVaries", Set: func(l *Line, s string) bool {
 		answer, note, _ := strings.Cut(s, ":")
 		l.FeeMinimum, l.FeeNote = answer == "minimum", strings.TrimSpace(note)
 		l.FeeVaries = l.FeeMinimum || answer == "yes"
 		return l.FeeVaries || s == "no" || s == ""
 	}},
-	{Name: "estimate", Wants: "none, date, fee or both", Set: func(l *Line, s string) bool {
+	{Name: "estimate", Set: func(l *Line, s string) bool {
 		l.DateEstimate, l.FeeEstimate = s == "date" || s == "both", s == "fee" || s == "both"
 		return l.DateEstimate || l.FeeEstimate || s == "none" || s == ""
 	}},

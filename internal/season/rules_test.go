@@ -139,99 +139,11 @@ func checkFrequency(t *testing.T, name string, l Line) {
 	}
 }
 
-// load reads a file of rules.
-func load(text string) (*Rules, error) { return Load("rules.csv", []byte(text)) }
-
-const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
-
-func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
-	rules := need(load("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
-		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n"))
-	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2031); !ok || due.When() != "2031-07-01" ||
-		due.Price() != "$1.00" || due.What != "annual report" {
-		t.Errorf("Delaware in 2031: %+v", due)
-	}
-	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2030); ok {
-		t.Errorf("Delaware in 2030: %+v", due)
-	}
-	if due, _ := rules.Next(home("DE", filing.LLC, "2031-02-03"), day("2031-01-01")); due.When() != "2041-07-01" {
-		t.Errorf("next in Delaware: %+v", due)
-	}
-	if due, _ := rules.Due(home("FL", filing.LLC, "2019-02-03"), 2031); due.When() != "2031-05-01" {
-		t.Errorf("Florida: %+v", due)
-	}
-	if due, _ := Builtin().Due(home("DE", filing.LLC, "2019-02-03"), 2030); due.When() != "2030-06-01" {
-		t.Errorf("the built-in rules were changed: %+v", due)
-	}
-	if _, err := load(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n",
-		",", ";")); err != nil {
-		t.Errorf("with semicolons: %v", err)
-	}
-}
-
-func TestLoadNamesLineAndColumn(t *testing.T) {
-	line := func(column, text string) string {
-		row := []string{"DE", "LLC", "domestic", "annual", "fixed 07-01", "July 1", "", "1", "no", "none", "", ""}
-		if i := slices.Index(strings.Split(strings.TrimSpace(header), ","), column); i >= 0 {
-			row[i] = text
-		}
-		return header + strings.Join(row, ",") + "\n"
-	}
-	tests := []struct{ file, want string }{
-		{"", "empty"},
-		{"state,due\n", "line 1: the column entityType is missing"},
-		{strings.Replace(header, "words", "state", 1), "line 1: the column state is there twice"},
-		{line("state", "Dakota"), `line 2, column state: "Dakota" is not valid. Enter a US state`},
-		{line("entityType", "LP"), `line 2, column entityType: "LP"`},
-		{line("company", "alien"), `line 2, column company: "alien" is not valid. Enter domestic or foreign`},
-		{line("frequency", "triennial"), `line 2, column frequency: "triennial" is not valid. Enter none, annual,`},
-		{line("frequency", "decennial 11"), `column frequency`},
-		{line("frequency", "none"), `line 2, column due: "fixed 07-01"`},
-		{line("due", "none"), `line 2, column due: "none"`},
-		{line("due", ""), `line 2, column due: ""`},
-		{line("due", "fixed 02-30"), `column due`},
-		{line("due", "fixed 07-01 07-02"), `column due`},
-		{line("due", "fixed 07-01 opens 07-02"), `column due`},
-		{line("due", "anniversary-month"), `column due`},
-		{line("due", "anniversary-month 32"), `column due`},
-		{line("due", "anniversary-month 2 first"), `column due`},
-		{line("due", "anniversary-month +12 first"), `column due`},
-		{line("due", "anniversary-month first opens last"), `column due`},
-		{line("due", "anniversary-date last"), `column due`},
-		{line("due", "see-state opens 01-01"), `column due`},
-		{line("due", "whenever"), `column due: "whenever" is not valid. Enter fixed 04-15, anniversary-date,`},
-		{line("words", ""), `line 2, column words`},
-		{line("fee", "1.234"), `line 2, column fee: "1.234" is not valid. Enter an amount`},
-		{line("fee", "300 until"), `column fee`},
-		{line("fee", "300 until 202"), `column fee`},
-		{line("fee", "300 since 2025"), `column fee`},
-		{line("fee", "300 until 2025 until 2026"), `column fee`},
-		{line("fee", "300; "), `column fee`},
-		{line("fee", "-1"), `column fee`},
-		{line("fee", "13875000"), `column fee`},
-		{line("feeVaries", "perhaps"), `line 2, column feeVaries: "perhaps"`},
-		{line("estimate", "some"), `line 2, column estimate: "some" is not valid. Enter none, date, fee or both`},
-		{line("confidence", "x,y"), `line 2 has 13 columns and the header 12`},
-		{header + "\n\nDE,LLC\n", `line 4, column company`},
-		{line("", "") + strings.TrimPrefix(line("", ""), header), `line 3 repeats line 2`},
-		{line("words", `"a b`), "rules.csv"},
-	}
-	for _, test := range tests {
-		if _, err := load(test.file); err == nil ||
-			!strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %q", strings.TrimPrefix(test.file, header), err, test.want)
-		}
-	}
-	_, err := load(line("state", "?") + strings.TrimPrefix(line("fee", "?"), header))
-	if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "line 3") {
-		t.Errorf("not all mistakes are told at once: %v", err)
-	}
-}
-
 // Every second year is counted from anniversary to anniversary, also where the
 // due date is in the year behind.
 func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
-	rules := need(load(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
+	const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
+	rules := need(readRules("rules.csv", []byte(header+"SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n")))
 	due, _ := rules.Next(home("SD", filing.LLC, "2024-11-05"), day("2024-11-05"))
 	if due.When() != "2027-01-01" {
 		t.Errorf("the first after 2024-11-05 is %s, want that of 2026-11: 2027-01-01", due.When())

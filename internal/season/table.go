@@ -14,7 +14,7 @@ import (
 type Column[T any] struct {
 	Name     string
 	Optional bool
-	// Wants describes valid input in an error.
+	// Wants describes valid input in an error. Files of this repository need none.
 	Wants string
 	// Set parses a text into a line. It returns false if the text is not valid for the column.
 	Set func(line *T, text string) bool
