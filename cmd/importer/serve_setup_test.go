@@ -173,24 +173,3 @@ func TestEnvironmentSetsUp(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// setup --check reports settings of the notifications that are wrong, without their secrets.
-func TestSetupCheck_Notifications(t *testing.T) {
-	for _, vars := range []map[string]string{
-		{"FILING_NOTIFY": "nosuch://hushhush"},
-		{"FILING_NOTIFY": "https://example.com/hushhush", "FILING_NOTIFY_ON": "fonds"},
-	} {
-		var out, stderr bytes.Buffer
-		root := newRootCommand(newGlobal(strings.NewReader(""), &out, &stderr,
-			func(name string) string { return vars[name] }))
-		root.SetArgs([]string{"setup", "--check"})
-		err := root.ExecuteContext(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "FILING_NOTIFY") ||
-			!strings.Contains(err.Error(), "the filing service is not set up") {
-			t.Errorf("%v", err)
-		}
-		if said := out.String() + stderr.String() + fmt.Sprint(err); strings.Contains(said, "hush") {
-			t.Errorf("%s", said)
-		}
-	}
-}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -20,8 +18,8 @@ import (
 
 // setupOptions are the options of setup.
 type setupOptions struct {
-	address, keyFile  string
-	stdin, check, yes bool
+	address, keyFile string
+	stdin, yes       bool
 }
 
 func newSetupCommand(g *global) *cobra.Command {
@@ -36,18 +34,11 @@ which only you can read. Variables of the environment win over that file.
 Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
 file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FILE. With
 --key-file, the settings file has the name of the file instead of the key. A live key
-needs --live.
-
---check changes nothing. It lists every setting that is in force and its source, never
-a secret, and asks the filing service whose key it is.`,
+needs --live.`,
 		Example: `  importer setup
-  importer setup --check
   importer setup --address api.example.com --stdin < key.txt`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.check {
-				return runSetupCheck(c.Context(), g)
-			}
 			return runSetup(c.Context(), o, g)
 		},
 	}
@@ -55,12 +46,8 @@ a secret, and asks the filing service whose key it is.`,
 	f.StringVar(&o.address, "address", "", "the address of the filing service")
 	f.StringVar(&o.keyFile, "key-file", "", "a file with the API key, read at each start")
 	f.BoolVar(&o.stdin, "stdin", false, "read the API key from stdin")
-	f.BoolVar(&o.check, "check", false, "show the settings in force and their sources; change nothing")
 	addYesFlag(c, &o.yes, "do not ask before another filing service is replaced")
 	c.MarkFlagsMutuallyExclusive("key-file", "stdin")
-	for _, entered := range []string{"address", "key-file", "stdin", "yes"} {
-		c.MarkFlagsMutuallyExclusive("check", entered)
-	}
 	return c
 }
 
@@ -206,57 +193,4 @@ func confirmService(ctx context.Context, o setupOptions, g *global, saved, servi
 		return errors.New(refusal)
 	}
 	return g.terminal.ask(ctx, false, question, "Nothing was saved.")
-}
-
-// runSetupCheck lists the current settings and their sources, and asks the filing service for the
-// organization of the key. It lists them even if a setting is wrong.
-func runSetupCheck(ctx context.Context, g *global) error {
-	values, err := config.Describe(g.getenv, g.live)
-	if err != nil {
-		return err
-	}
-	t := g.terminal
-	list[config.InForce]{
-		columns: "SETTING\tVALUE\tSOURCE",
-		cells: func(v config.InForce) []any {
-			value, source := v.Value, v.Source
-			switch {
-			case !v.Set:
-				value, source = "-", "not set"
-			case v.Secret:
-				value = "set"
-			}
-			if v.Note != "" {
-				source += "; " + v.Note
-			}
-			return []any{v.Name, legible(value), legible(source)}
-		},
-	}.print(t, values, false)
-	file := config.SettingsPath(g.getenv)
-	info, err := os.Stat(file)
-	switch {
-	case file == "":
-		file = "none: there is no home folder"
-	case err != nil:
-		file += " (does not exist)"
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		t.say("WARNING: others can read the settings file: chmod 600 %s", file)
-	}
-	t.print("\nSettings file:   %s", file)
-	// Read the settings as every command does.
-	account := ""
-	env, err := g.environment()
-	if err == nil && (env.BaseURL == "" || !env.HasKey()) {
-		err = errors.New("the filing service is not set up: run importer setup")
-	} else if err == nil {
-		account, err = accountText(ctx, env)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err == nil {
-		t.print("Filing service:  accepts the key: %s", account)
-	}
-	_, wrong := env.Notifier(nil, nil)
-	return errors.Join(err, wrong)
 }

@@ -326,7 +326,8 @@ func (e Environment) Client() (*filingapi.Client, error) {
 				"importer sandbox)")
 	case e.key.IsEmpty():
 		return nil, errors.New(
-			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")
+			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key. " +
+				"The key of the settings file is used only with the address of that file")
 	}
 	return filingapi.New(filingapi.Config{
 		BaseURL:     e.BaseURL,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -160,15 +161,6 @@ func settingText(value any) (string, error) {
 	return "", errors.New("must be a text, a number, true, or false")
 }
 
-// source is the layer of a value.
-type source int
-
-const (
-	fromDefault source = iota
-	fromSettings
-	fromEnvironment
-)
-
 // layers are the places of a value. The first with a value applies: the environment, the settings
 // file, then the default.
 type layers struct {
@@ -201,25 +193,24 @@ func (l layers) ignores(name string) bool {
 	return false
 }
 
-// find returns the value of a variable and its layer.
-func (l layers) find(name string) (string, source) {
-	if v := l.env(name); v != "" {
-		return v, fromEnvironment
+// saved returns the value of a variable in the settings file. It is empty if it does not apply.
+func (l layers) saved(name string) string {
+	if l.env(name) != "" || l.ignores(name) {
+		return ""
 	}
-	if v := l.settings.values[name]; v != "" && !l.ignores(name) {
-		return v, fromSettings
-	}
-	for _, v := range Variables {
-		if v.Name == name {
-			return v.Default, fromDefault
-		}
-	}
-	return "", fromDefault
+	return l.settings.values[name]
 }
 
 func (l layers) value(name string) string {
-	v, _ := l.find(name)
-	return v
+	if v := cmp.Or(l.env(name), l.saved(name)); v != "" {
+		return v
+	}
+	for _, v := range Variables {
+		if v.Name == name {
+			return v.Default
+		}
+	}
+	return ""
 }
 
 // explain adds the name of the setting to an error about a variable from the settings file.
@@ -228,7 +219,7 @@ func (l layers) explain(err error) error {
 		return nil
 	}
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(l.settings.values))) { // X_FILE before X
-		if _, from := l.find(name); from == fromSettings && strings.Contains(err.Error(), name) {
+		if l.saved(name) != "" && strings.Contains(err.Error(), name) {
 			return fmt.Errorf("%w (%s in the settings file %s)", err, settingOf(name), l.settings.path)
 		}
 	}
