@@ -11,8 +11,8 @@
 //
 // # Books and controls
 //
-// The books are at / for people and at /books.json for programs. The controls are [Actions]: POST
-// /admin/NAME with a JSON object, amounts in dollars.
+// The books are at /books.json. The controls are [Actions]: POST /admin/NAME with a JSON object,
+// amounts in dollars.
 //
 // Only kind, mode, amount and the ids are required. Document links lead to /files/, magic links to
 // /dashboard/.

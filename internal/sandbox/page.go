@@ -2,18 +2,11 @@ package sandbox
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
-	"text/tabwriter"
-	"time"
 )
 
-// newest bounds the orders on the page. /books.json has all of them.
-const newest = 200
-
 func (s *Service) handlePages(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{$}", s.servePage)
 	mux.HandleFunc("GET /books.json", s.serveBooks)
 	mux.HandleFunc("GET /files/{id}", s.serveFile)
 	mux.HandleFunc("GET /dashboard/{token}", s.serveDashboard)
@@ -24,9 +17,7 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 	for _, e := range s.Events() {
 		events = append(events, e.Body)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	// A client that disconnected needs no answer.
-	_ = json.NewEncoder(w).Encode(struct {
+	writeJSON(w, struct {
 		Books
 		Duplicates []Duplicate       `json:"duplicates"`
 		Violations []Violation       `json:"violations"`
@@ -53,15 +44,6 @@ func (s *Service) endpoints() []endpointRow {
 	return rows
 }
 
-// servePage shows the books and the newest orders as text.
-func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
-	b := s.Books()
-	table := beginText(w)
-	fmt.Fprintf(table, "Balance\t%s\nDeposits\t%s\nCharges\t%s\nOrders\t%d\n\n", cents(b.Balance),
-		cents(b.Opening+b.Deposited), cents(b.Charged), len(b.Orders))
-	writeOrders(table, b.Orders[max(0, len(b.Orders)-newest):])
-}
-
 // serveDashboard serves the page of a magic link: the orders of a company.
 func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -74,28 +56,14 @@ func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	case s.cfg.Now().After(link.expires):
 		http.Error(w, "This link has expired.", http.StatusGone)
 	default:
-		table := beginText(w)
-		fmt.Fprintf(table, "%s\t%s\n\n", rec.ID, rec.LegalName)
-		writeOrders(table, slices.DeleteFunc(s.Books().Orders, func(o Order) bool { return o.CompanyID != rec.ID }))
+		writeJSON(w, slices.DeleteFunc(s.Books().Orders, func(o Order) bool { return o.CompanyID != rec.ID }))
 	}
 }
 
-func beginText(w http.ResponseWriter) *tabwriter.Writer {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	to := json.NewEncoder(w)
+	to.SetIndent("", "  ")
+	// A client that disconnected needs no answer.
+	_ = to.Encode(value)
 }
-
-// writeOrders lists the items of orders, the newest order first.
-func writeOrders(table *tabwriter.Writer, orders []Order) {
-	fmt.Fprintln(table, "TIME\tCOMPANY\tNAME\tSTATE\tPRODUCT\tYEAR\tORDER\tSTATUS\tCOST")
-	for _, o := range slices.Backward(orders) {
-		for _, i := range o.Items {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.At.UTC().Format(time.DateTime), o.CompanyID,
-				o.CompanyName, o.State, i.Product, i.Year, i.ID, i.Status, cents(i.Amount()))
-		}
-	}
-	// The client may have disconnected.
-	_ = table.Flush()
-}
-
-func cents(n int64) string { return fmt.Sprintf("$%.2f", float64(n)/100) }

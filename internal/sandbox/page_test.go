@@ -3,24 +3,9 @@ package sandbox
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 )
-
-func TestPage(t *testing.T) {
-	b := newBench(t, Config{})
-	b.mustOrder(heldReport)
-	r := b.do("GET", "/", "")
-	if text := string(r.body); !strings.HasPrefix(r.header.Get("Content-Type"), "text/plain") ||
-		!regexp.MustCompile(`(?m)^Balance +\$9575\.00$`).MatchString(text) ||
-		!regexp.MustCompile(`comp_held .* annual_report +2026 +order_\w+ +submitted +\$425\.00`).MatchString(text) {
-		t.Errorf("got %v %s", r.header, text)
-	}
-	if r := b.do("GET", "/none", ""); r.status != 404 {
-		t.Errorf("got %d", r.status)
-	}
-}
 
 // TestBooksJSON: the books that leave the process hold no SSN.
 func TestBooksJSON(t *testing.T) {

@@ -355,8 +355,7 @@ type answer struct {
 
 const maxBody = 1 << 20
 
-// Handler serves the API under /v1/, the books at / and /books.json, and the controls under
-// /admin/.
+// Handler serves the API under /v1/, the books at /books.json, and the controls under /admin/.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range endpoints {

@@ -110,7 +110,7 @@ func (h *securityHandler) addPasskey(v *request) error {
 	}
 	added := account.Passkey{
 		Account:    o.ID,
-		Name:       v.agent(),
+		Name:       v.device(),
 		Credential: key.Credential,
 		Data:       key.Data,
 	}

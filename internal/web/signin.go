@@ -65,7 +65,7 @@ func (a *authenticator) changed(v *request, err error, what, said string) error 
 	n := outbox.Notification{
 		Kind:    outbox.KindAccess,
 		Subject: "sign-in of " + v.who() + " changed",
-		Body: text.Capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
+		Body: text.Capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.device() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
 	}
 	if to := v.session.Account.Email; to != "" {
@@ -106,36 +106,20 @@ func (a *authenticator) endFlow(v *request, kind account.FlowKind, state any) er
 // flowCookie returns the name of the cookie of a flow.
 func flowCookie(kind account.FlowKind) string { return "flow-" + string(kind) }
 
-// These are the families of browsers and systems by a mark in User-Agent. The first match wins,
-// because most browsers also name other browsers after their own name.
-var (
-	browserFamilies = []struct{ mark, name string }{
-		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"},
-		{"CriOS/", "Chrome"}, {"Safari/", "Safari"},
-	}
-	systemFamilies = []struct{ mark, name string }{
-		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
-		{"Macintosh", "Mac"}, {"Linux", "Linux"},
-	}
-)
+// systemFamilies are the families of systems by a mark in User-Agent. The first match wins.
+var systemFamilies = []struct{ mark, name string }{
+	{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
+	{"Macintosh", "Mac"}, {"Linux", "Linux"},
+}
 
-// agent returns the family of the visitor's browser and system in words. The rest of User-Agent is
-// not stored.
-func (v *request) agent() string {
-	said := v.r.UserAgent()
-	name := "Unknown browser"
-	for _, f := range browserFamilies {
-		if strings.Contains(said, f.mark) {
-			name = f.name
-			break
-		}
-	}
+// device returns the family of the visitor's system in words. The rest of User-Agent is not stored.
+func (v *request) device() string {
 	for _, f := range systemFamilies {
-		if strings.Contains(said, f.mark) {
-			return name + " on " + f.name
+		if strings.Contains(v.r.UserAgent(), f.mark) {
+			return f.name
 		}
 	}
-	return name
+	return "Unknown device"
 }
 
 // signInHandler handles the sign-in page and one-time links.
