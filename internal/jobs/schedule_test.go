@@ -287,40 +287,21 @@ func (q *dying) Quote(o *filing.Order, c pricing.Facts) pricing.Quote {
 	return q.Quoter.Quote(o, c)
 }
 
-// Two seasons over one company list never buy twice: what the first bought, or is to
-// buy, the second has as bought before.
-func TestTwoSchedulesOverOneCompanyList(t *testing.T) {
-	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newScheduledFirm(t, on, "2027-01-01 00:00 UTC")
-		for _, name := range []string{"a", "b"} {
-			f.plant(name, companies(0, 50, "DE"), yearly, false)
-		}
-		f.runDue("2027-01-15 06:00 UTC")
-		a, b := f.runs("a")[0], f.runs("b")[0]
-		w := f.start() // both at once
-		f.await(w, a.Batch, patient)
-		f.await(w, b.Batch, patient)
-		w.Stop()
-		f.wantPosts("/orders", f.counts(a.Batch)[filing.Placed]+f.counts(b.Batch)[filing.Placed])
-		f.agree(a.Batch, b.Batch)
-		// A third one knows before it sends anything, and reserves nothing.
-		third := f.plant("c", companies(0, 50, "DE"), yearly, false)
-		hand, err := f.s.ManualRun(third)
-		f.must(err)
-		p, err := f.s.Plan(f.Context(), third, hand)
-		f.must(err)
-		if p.Filings != 0 || p.Bought.Count != 50 || p.Cost != 0 {
-			t.Errorf("%+v", p)
-		}
-	})
-}
-
 // Next year's run orders nothing for those whose subscription files them.
 func TestRunAgainstTheRunBefore(t *testing.T) {
 	f := newScheduledFirm(t, servers{}, "2027-01-01 00:00 UTC")
 	f.plant("de", companies(0, 10, "DE"), yearly, false)
 	f.runDue("2027-01-15 06:00 UTC")
 	f.placeRest(f.last("de", 1).Batch)
+
+	// Another schedule of the list has nothing left to order.
+	other := f.plant("other", companies(0, 10, "DE"), yearly, false)
+	hand, err := f.s.ManualRun(other)
+	f.must(err)
+	none, err := f.s.Plan(f.Context(), other, hand)
+	if f.must(err); none.Filings != 0 || none.Bought.Count != 10 || none.Cost != 0 {
+		t.Errorf("%+v", none)
+	}
 
 	// Two new ones, one gone, one with another user.
 	lines := strings.Replace(companies(1, 12, "DE"), "2019-04-30,DE,user_1", "2019-04-30,DE,user_2", 1)
@@ -376,30 +357,6 @@ func TestScheduleAheadOfTheDueDates(t *testing.T) {
 		fires("2027-06-02 06:00 UTC", "comp_4")
 		f.wantPosts("/orders", 6)
 	})
-}
-
-// What was run by hand is not taken in again when the schedule comes to it.
-func TestRunByHandAndBySchedule(t *testing.T) {
-	f := newScheduledFirm(t, servers{}, "2027-01-01 12:00 UTC")
-	wy := f.plant("wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"),
-		schedule.Options{Due: "30 days before", FilingYear: "this"}, false)
-	f.set("2027-01-30 06:00 UTC")
-	today, err := f.s.ManualRun(wy)
-	f.must(err)
-	today, fired, err := f.s.Execute(f.Context(), wy, today)
-	if f.must(err); !fired || fmt.Sprint(f.due(today.Batch)) != "[comp_1]" {
-		t.Fatalf("%+v", today)
-	}
-	f.must(f.s.RunDue(f.Context()))
-	all := f.runs("wy")
-	if len(all) != 2 || all[0].ID != "wy@2027-01-30" && all[1].ID != "wy@2027-01-30" ||
-		all[0].Batch != "" && all[1].Batch != "" {
-		t.Errorf("%+v", all)
-	}
-	f.runDue("2027-03-02 06:00 UTC")
-	if all = f.runs("wy"); len(all) != 3 || fmt.Sprint(f.due(all[2].Batch)) != "[comp_2]" {
-		t.Errorf("%+v", all)
-	}
 }
 
 // With an approval nothing is sent before somebody approves. A process that dies with its
