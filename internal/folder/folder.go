@@ -10,10 +10,8 @@ import (
 
 // Sync makes the renames within a folder durable if the system supports it. Windows and some
 // network file systems cannot sync folders.
-func Sync(path string) error { return syncOn(runtime.GOOS, path) }
-
-func syncOn(system, path string) error {
-	if system == "windows" {
+func Sync(path string) error {
+	if runtime.GOOS == "windows" {
 		return nil
 	}
 	d, err := os.Open(path)
