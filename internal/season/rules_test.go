@@ -143,7 +143,9 @@ func checkFrequency(t *testing.T, name string, l Line) {
 // due date is in the year behind.
 func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
 	const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
-	rules := need(readRules("rules.csv", []byte(header+"SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n")))
+	lines := need(readRules("rules.csv",
+		[]byte(header+"SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"), columns))
+	rules := &Rules{lines}
 	due, _ := rules.Next(home("SD", filing.LLC, "2024-11-05"), day("2024-11-05"))
 	if due.When() != "2027-01-01" {
 		t.Errorf("the first after 2024-11-05 is %s, want that of 2026-11: 2027-01-01", due.When())
