@@ -226,16 +226,8 @@ func TestAnUnassignedLedgerIsTakenByTheFirstOrganization(t *testing.T) {
 	o.wants("sk_test_tern", "", "tern-tide-test", true)
 }
 
-func TestReadingBeginsNoLedger(t *testing.T) {
+func TestUseExisting(t *testing.T) {
 	o := newOffice(t)
-	e := o.environment("sk_test_1")
-	folder := filepath.Join(o.home, ".local/share/bulkfiling")
-	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) || !strings.Contains(err.Error(), folder) {
-		t.Error(err)
-	}
-	if entries, err := os.ReadDir(o.home); err != nil || len(entries) > 0 {
-		t.Errorf("%v, %v", entries, err)
-	}
 	o.wants("sk_test_1", "", "harbor-accounting-test", true)
 	o.answer = tern
 	o.wants("sk_test_tern", "", "tern-tide-test", true)
@@ -253,11 +245,6 @@ func TestReadingBeginsNoLedger(t *testing.T) {
 		if err != nil || chosen.Name != c.want || !chosen.Several {
 			t.Errorf("%+v: %+v, %v", c, chosen, err)
 		}
-	}
-	e.Ledger = "none"
-	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) ||
-		!strings.Contains(err.Error(), "tern-tide-test") {
-		t.Error(err)
 	}
 }
 

