@@ -1,3 +1,2 @@
-// Package lint has the tests of the repository as a whole: imports, documents, quoted log
-// messages and selected tests.
+// Package lint has the tests of the repository as a whole: imports and documents.
 package lint

@@ -177,21 +177,31 @@ func environmentTable() string {
 	return b.String()
 }
 
-// TestSecurityPageNamesTests checks that the tests which docs/security.md names exist.
-func TestSecurityPageNamesTests(t *testing.T) {
+var testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*(?:\.\*)?`)
+
+// TestNamedTestsExist checks the names of tests in documents and in the commands of CI. For a
+// wrong name, go test runs no test and succeeds.
+func TestNamedTestsExist(t *testing.T) {
 	inModule(t)
 	var tests strings.Builder
 	for _, file := range testFiles(t) {
 		tests.WriteString(read(t, file))
 	}
-	names := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(read(t, "docs/security.md"), -1)
-	if len(names) < 40 {
-		t.Errorf("%d tests are named", len(names))
-	}
-	for _, name := range names {
-		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
-			t.Errorf("there is no %s", name[1])
+	named := 0
+	for _, file := range []string{"docs/security.md", "docs/proof.md", "Makefile", ".ci/run", ".ci/prove"} {
+		for _, name := range testName.FindAllString(read(t, file), -1) {
+			named++
+			declared := "func " + name + "("
+			if prefix, ok := strings.CutSuffix(name, ".*"); ok {
+				declared = "func " + prefix
+			}
+			if !strings.Contains(tests.String(), declared) {
+				t.Errorf("%s: there is no %s", file, name)
+			}
 		}
+	}
+	if named < 50 {
+		t.Errorf("%d tests are named", named)
 	}
 }
 
@@ -298,4 +308,42 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+// testFiles lists the Go tests of all modules.
+func testFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// goFiles lists the Go files below the folders, without their tests.
+func goFiles(t *testing.T, folders ...string) (files []string) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
 }
