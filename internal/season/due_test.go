@@ -2,6 +2,7 @@ package season
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
 // need returns what was parsed or read from the data of a test.
@@ -43,143 +45,32 @@ func ending(f Facts, month time.Month) Facts {
 // TestDueByHand holds the machine form of a state's rule to its words: each date
 // was worked out from the words of the line.
 func TestDueByHand(t *testing.T) {
-	tests := []struct {
-		rule  string
-		facts Facts
-		year  int
-		want  string // When
-		opens string
-	}{
-		{"a day of the calendar, not verified", home("KS", filing.LLC, "2019-02-03"), 2027, "about 2027-04-15", ""},
-		{"a day of the calendar", home("TX", filing.LLC, "2019-02-03"), 2027, "2027-05-15", ""},
-		{"the last day of the year", home("MN", filing.Corp, "2019-02-03"), 2027, "2027-12-31", ""},
-		{"a tax in place of a report", home("DE", filing.LLC, "2019-02-03"), 2027, "2027-06-01", ""},
-		{"domestic corporation", home("DE", filing.Corp, "2019-02-03"), 2027, "2027-03-01", ""},
-		{"foreign corporation", away("DE", filing.Corp, ""), 2027, "2027-06-30", ""},
-		{"January 1 to May 1", home("FL", filing.LLC, "2019-02-03"), 2027, "2027-05-01", "2027-01-01"},
-		{"February 1 to May 1", home("RI", filing.Corp, "2019-02-03"), 2027, "2027-05-01", "2027-02-01"},
-		{"January 1 to September 30", home("PA", filing.LLC, "2019-02-03"), 2027, "2027-09-30", "2027-01-01"},
-		{"January 1 to June 30", home("PA", filing.Corp, "2019-02-03"), 2027, "2027-06-30", "2027-01-01"},
-		{"the year of the formation asks for nothing", home("FL", filing.LLC, "2027-02-03"), 2027, "not this year", ""},
-		{"the year after it does", home("FL", filing.LLC, "2026-12-31"), 2027, "2027-05-01", "2027-01-01"},
-
-		{"the anniversary", home("OR", filing.LLC, "2019-02-03"), 2027, "2027-02-03", ""},
-		{"the anniversary of a leap day", home("OR", filing.LLC, "2020-02-29"), 2027, "2027-02-28", ""},
-		{"the anniversary of a leap day in a leap year", home("OR", filing.LLC, "2020-02-29"), 2028, "2028-02-29", ""},
-		{"the anniversary of a registration", away("MA", filing.LLC, "2021-11-30"), 2027, "2027-11-30", ""},
-		{"an unknown registration, where the anniversary counts", away("MA", filing.LLC, ""), 2027,
-			"about 2027-01-01", ""},
-
-		{"end of the anniversary month", home("ID", filing.LLC, "2019-02-03"), 2027, "2027-02-28", ""},
-		{"end of the anniversary month in a leap year", home("NJ", filing.LLC, "2019-02-03"), 2028, "2028-02-29", ""},
-		{"end of the month, unknown", Facts{State: "NV", EntityType: filing.LLC, FormationState: "NV"}, 2027,
-			"about 2027-01-31", ""},
-		{"first day of the anniversary month", home("WY", filing.Corp, "2019-02-03"), 2027, "2027-02-01", "2026-10-04"},
-		{"before the first day of the anniversary month", home("IL", filing.LLC, "2019-03-20"), 2027, "2027-02-28",
-			"2026-12-30"},
-		{"the same of a corporation", home("IL", filing.Corp, "2019-03-20"), 2027, "2027-02-28", ""},
-		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027,
-			"2027-12-31", "2027-11-01"},
-		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027,
-			"2027-12-31", "2027-11-01"},
-		{"before the first anniversary month there is none", home("IL", filing.LLC, "2027-03-20"), 2027,
-			"not this year", ""},
-		{"first day of the anniversary month, early by two", home("SD", filing.Corp, "2019-02-03"), 2027, "2027-02-01",
-			"2026-12-01"},
-		{"first day of November", home("SD", filing.Corp, "2019-11-03"), 2027, "2027-11-01", "2027-09-01"},
-		{"two months behind an anniversary of the year before, too early", home("CO", filing.Corp, "2026-11-03"), 2027,
-			"not this year", ""},
-		{"three months from the first of the anniversary month, two months early",
-			home("CO", filing.LLC, "2019-03-20"), 2027, "2027-05-31", "2027-01-01"},
-		{"three months from December", home("CO", filing.LLC, "2019-12-20"), 2027, "2027-02-28", "2026-10-01"},
-		{"90 days before, of a leap year", home("NV", filing.Corp, "2019-05-20"), 2028, "2028-05-31", "2028-03-02"},
-		{"28 days before the anniversary", home("LA", filing.LLC, "2019-01-20"), 2027, "about 2027-01-20",
-			"2026-12-23"},
-		{"60 days before", home("UT", filing.LLC, "2019-02-03"), 2027, "2027-02-28", "2026-12-30"},
-		{"180 days before", home("WA", filing.LLC, "2019-02-03"), 2027, "2027-02-28", "2026-09-01"},
-		{"quarter of the anniversary", home("WI", filing.LLC, "2019-05-20"), 2027, "2027-06-30", ""},
-		{"quarter of the anniversary, not verified", home("HI", filing.Corp, "2019-12-01"), 2027,
-			"about 2027-12-31", ""},
-		{"foreign where the domestic one is by quarter", away("WI", filing.LLC, ""), 2027, "2027-03-31", ""},
-		{"assigned by the state, about the anniversary", home("AZ", filing.Corp, "2019-05-20"), 2027,
-			"about 2027-05-20", "2027-02-19"},
-		{"a month, no day", home("CT", filing.Corp, "2019-05-20"), 2027, "2027-05-31", "2027-05-01"},
-
-		{"first day of the 4th month after the fiscal year",
-			ending(home("TN", filing.LLC, "2019-02-03"), time.December), 2027, "2027-04-01", ""},
-		{"the same of a year to June", ending(home("TN", filing.LLC, "2019-02-03"), time.June), 2027, "2027-10-01", ""},
-		{"the same of a year to October", ending(home("TN", filing.LLC, "2019-02-03"), time.October), 2027,
-			"2027-02-01", ""},
-		{"no fiscal year known", home("TN", filing.LLC, "2019-02-03"), 2027, "about 2027-04-01", ""},
-		{"15th day of the 4th month", ending(home("NC", filing.Corp, "2019-02-03"), time.December), 2027,
-			"2027-04-15", ""},
-		{"15th day of the 4th month after June", ending(home("NC", filing.Corp, "2019-02-03"), time.June), 2027,
-			"2027-10-15", ""},
-		{"2.5 months", ending(home("MA", filing.Corp, "2019-02-03"), time.December), 2027, "2027-03-15", ""},
-		{"2.5 months after September", ending(home("VT", filing.Corp, "2019-02-03"), time.September), 2027,
-			"2027-12-15", ""},
-		{"within 3 months after November", ending(home("VT", filing.LLC, "2019-02-03"), time.November), 2027,
-			"2027-02-28", ""},
-		{"the first fiscal year has not ended", ending(home("NC", filing.Corp, "2027-02-03"), time.December), 2027,
-			"not this year", ""},
-		{"the first fiscal year ended", ending(home("NC", filing.Corp, "2027-02-03"), time.June), 2027,
-			"2027-10-15", ""},
-
-		{"even-numbered years", home("IA", filing.Corp, "2019-02-03"), 2028, "2028-04-01", "2028-01-01"},
-		{"even-numbered years, an odd one", home("IA", filing.Corp, "2019-02-03"), 2027, "not this year", ""},
-		{"odd-numbered years", home("NE", filing.LLC, "2019-02-03"), 2027, "2027-04-01", ""},
-		{"parity of an odd formation year", home("AK", filing.LLC, "2023-02-03"), 2025, "2025-01-02", ""},
-		{"parity of an odd formation year, an even one", home("AK", filing.LLC, "2023-02-03"), 2024,
-			"not this year", ""},
-		{"parity of the registration year", away("AK", filing.Corp, "2022-02-03"), 2028, "2028-01-02", "2027-10-04"},
-		{"parity of the formation year, not verified", home("KS", filing.LLC, "2020-02-03"), 2028,
-			"about 2028-04-15", ""},
-		{"statement of information, window of six months", home("CA", filing.LLC, "2023-02-03"), 2027, "2027-02-28",
-			"2026-09-01"},
-		{"statement of information, the other year", home("CA", filing.LLC, "2023-02-03"), 2026, "not this year", ""},
-		{"a corporation's is annual", home("CA", filing.Corp, "2023-02-03"), 2026, "2026-02-28", "2025-09-01"},
-		{"the calendar month, not before it", home("NY", filing.Corp, "2023-02-03"), 2027, "2027-02-28", "2027-02-01"},
-		{"every 2nd year from the formation", home("IN", filing.LLC, "2024-07-09"), 2026, "2026-07-31", ""},
-		{"the year after registration, then every 2nd", home("DC", filing.LLC, "2024-07-09"), 2025, "2025-04-01", ""},
-		{"the year after registration, two years on", home("DC", filing.LLC, "2024-07-09"), 2026, "not this year", ""},
-		{"every 2nd year, which is not known", ending(home("NM", filing.Corp, "2024-07-09"), time.December), 2027,
-			"about 2027-04-15", ""},
-		{"parity of an unknown registration", away("CA", filing.LLC, ""), 2027, "about 2027-01-31", ""},
-
-		{"no report", home("OH", filing.LLC, "2019-02-03"), 2027, "not required", ""},
-		{"sources disagree", away("OK", filing.Corp, "2019-02-03"), 2027, "see the state", ""},
-		{"no rule", home("PR", filing.LLC, "2019-02-03"), 2027, "see the state", ""},
-		{"a kind of company without a rule", home("FL", "LP", "2019-02-03"), 2027, "see the state", ""},
-
-		{"no entity type, and the types differ", home("PA", "", "2019-02-03"), 2027, "about 2027-06-30", "2027-01-01"},
-		{"no entity type, and the types agree", home("TX", "", "2019-02-03"), 2027, "2027-05-15", ""},
-		{"no entity type, and one of them is asked for nothing", home("AZ", "", "2019-05-20"), 2027,
-			"about 2027-05-20", "2027-02-19"},
-		{"no entity type, and one of them is not verified", home("ID", "", "2019-02-03"), 2027, "about 2027-02-28", ""},
-		{"a foreign company cannot have registered before it was formed",
-			Facts{State: "FL", EntityType: filing.LLC, FormationState: "DE", Formed: day("2027-01-02")}, 2027,
-			"not this year", ""},
-		{"no formation state", Facts{State: "DE", EntityType: filing.Corp}, 2027, "about 2027-03-01", ""},
-		{"nothing but the state", Facts{State: "FL"}, 2027, "2027-05-01", "2027-01-01"},
-		{"nothing", Facts{}, 2027, "see the state", ""},
-	}
 	states := make(map[filing.State]bool)
 	shapes := make(map[string]bool)
-	for _, test := range tests {
-		due, ok := Builtin().Due(test.facts, test.year)
-		if due.When() != test.want || due.Opens.String() != test.opens || ok != (due.Verdict == Dated) {
-			t.Errorf("%s: %s %s in %d is %q, opens %q; want %q, opens %q (%s)", test.rule, test.facts.State,
-				test.facts.EntityType, test.year,
-				due.When(), due.Opens, test.want, test.opens, due.Why)
+	goldentest.Lines(t, "testdata/due.txt", func(t *testing.T, fields []string) string {
+		// A - is for what is not known.
+		w := strings.Fields(fields[1])
+		for i, word := range w {
+			w[i] = strings.TrimSuffix(word, "-")
 		}
-		if due.Why == "" {
-			t.Errorf("%s: no reason is given", test.rule)
+		f := Facts{State: filing.State(w[0]), EntityType: filing.EntityType(w[1]), FormationState: filing.State(w[2])}
+		f.Formed, _ = ParseDate(w[3])
+		f.Registered, _ = ParseDate(w[4])
+		month, _ := strconv.Atoi(w[5])
+		f.FiscalEnd = time.Month(month)
+		due, ok := Builtin().Due(f, need(strconv.Atoi(fields[2])))
+		if due.Why == "" || ok != (due.Verdict == Dated) {
+			t.Errorf("%s: the reason is %q, dated: %t", fields[0], due.Why, ok)
 		}
-		states[test.facts.State] = true
-		if l, ok := Builtin().lines[lineKey{test.facts.State, test.facts.EntityType, residences(test.facts)[0]}]; ok {
+		states[f.State] = true
+		if l, ok := Builtin().lines[lineKey{f.State, f.EntityType, residences(f)[0]}]; ok {
 			shapes[shape(*l)] = true
 		}
-	}
+		if opens := due.Opens.String(); opens != "" {
+			return due.When() + ", opens " + opens
+		}
+		return due.When()
+	})
 	if len(states) < 25 {
 		t.Errorf("%d states are worked out by hand", len(states))
 	}
