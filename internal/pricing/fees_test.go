@@ -3,6 +3,7 @@ package pricing_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
@@ -54,47 +56,17 @@ func TestLoadFees_Lookup(t *testing.T) {
 	if err = errors.Join(err, errYearly, errOne, errWorkbook); err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct {
-		fees    *pricing.Fees
-		state   string
-		company pricing.Facts
-		want    string
-	}{
-		{specific, "WY", pricing.Facts{EntityType: "LLC"}, "$1.00"},
-		{specific, "WY", pricing.Facts{EntityType: "CORP"}, "$2.00"},
-		{specific, "TX", pricing.Facts{EntityType: "LLC"}, "$3.00"},
-		{specific, "TX", pricing.Facts{EntityType: "CORP"}, "$4.00"},
-		{specific, "NV", pricing.Facts{EntityType: "LLC"}, "$5.00"},
-		{specific, "NV", pricing.Facts{EntityType: "CORP"}, "$2.00"},
-		{specific, "TX", pricing.Facts{}, "about $4.00"},
-		{specific, "NV", pricing.Facts{}, "about $5.00"},
-		{specific, "FL", pricing.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
-		{workbook, "TX", pricing.Facts{EntityType: "LLC"}, "$138.75"},
-		{one, "DE", pricing.Facts{EntityType: "LLC"}, "$300.00"},
-		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
-		{one, "DE", pricing.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
-		{one, "DE", pricing.Facts{}, "about $300.00"}, // the largest that it may be
-		{one, "FL", pricing.Facts{EntityType: "LLC"}, "about $138.75"},
-		{one, "FL", pricing.Facts{}, "about $150.00"},
-		{one, "NY", pricing.Facts{}, "about $9.00"}, // the same whatever it is
-		{one, "VT", pricing.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
-		{one, "VT", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
-		{one, "VT", pricing.Facts{EntityType: "LLC"}, "about $170.00"},
-		{one, "VT", pricing.Facts{FormationState: "DE"}, "about $250.00"},
-		{one, "MN", pricing.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
-		{one, "AL", pricing.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
-		{one, "PR", pricing.Facts{EntityType: "LLC"}, "at least $0.00"},
-		{yearly, "TX 2025", pricing.Facts{EntityType: "LLC"}, "$1.00"},
-		{yearly, "TX 2026", pricing.Facts{EntityType: "LLC"}, "$2.00"},
-		{pricing.BuiltinFees(), "DE 2025", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $300.00"},
-		{pricing.BuiltinFees(), "DE 2027", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $400.00"},
-	} {
-		state, year, _ := strings.Cut(tc.state, " ")
-		line := reportLine(tc.fees, filing.State(state), cmp.Or(year, "2026"), tc.company)
-		if got := line.StateFee.String(); got != tc.want {
-			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
+	files := map[string]*pricing.Fees{"specific": specific, "yearly": yearly, "one": one, "workbook": workbook,
+		"builtin": pricing.BuiltinFees()}
+	goldentest.Lines(t, "testdata/fees.txt", func(_ *testing.T, fields []string) string {
+		state, year, _ := strings.Cut(fields[1], " ")
+		kind, home, _ := strings.Cut(fields[2], " ")
+		company := pricing.Facts{
+			EntityType:     filing.EntityType(strings.Trim(kind, "-")),
+			FormationState: filing.State(strings.Trim(home, "-")),
 		}
-	}
+		return reportLine(files[fields[0]], filing.State(state), cmp.Or(year, "2026"), company).StateFee.String()
+	})
 }
 
 // What a file may look like, sheet.Open decides; here are the words of its cells.
@@ -118,43 +90,10 @@ func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 }
 
 func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
-	const header = "product,state,entityType,amount\n"
-	for _, tc := range []struct {
-		name, text string
-		says       []string
-	}{
-		{"product", header + "annual,TX,LLC,1\n", []string{"line 2, column product", `"annual"`}},
-		{"state", header + "\n\nannual-report,Texass,LLC,1\n", []string{"line 4, column state", `"Texass"`}},
-		{"entity type", header + "annual-report,TX,LP,1\n", []string{"line 2, column entityType", `"LP"`}},
-		{"no amount", header + "annual-report,TX,LLC,\n", []string{"line 2, column amount"}},
-		{"decimal comma", header + "annual-report,TX,LLC,\"138,75\"\n", []string{"line 2, column amount", "138,75"}},
-		{"negative", header + "annual-report,TX,LLC,-1\n", []string{"line 2, column amount"}},
-		{"beyond belief", header + "annual-report,TX,LLC,99999999999\n", []string{"line 2, column amount"}},
-		{"company", "product,state,entityType,amount,company\nannual-report,TX,LLC,1,alien\n",
-			[]string{"line 2, column company"}},
-		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n",
-			[]string{"line 3 repeats line 2"}},
-		{"empty", "", []string{"empty"}},
-		{"missing", "product,state,amount\n", []string{"line 1", "the column entityType is missing"}},
-		{"twice", "product,state,entityType,amount,state\n", []string{"line 1", "the column state is there twice"}},
-		{"columns", header + "annual-report,TX,LLC,1,2\n", []string{"line 2 has 5 columns and the header 4"}},
-		{"until", header + "annual-report,TX,LLC,300 until 202\n", []string{"line 2, column amount"}},
-		{"since", header + "annual-report,TX,LLC,300 since 2025\n", []string{"line 2, column amount"}},
-		{"no rest", header + "annual-report,TX,LLC,300; \n", []string{"line 2, column amount"}},
-		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n",
-			[]string{"line 2, column product", "line 3, column entityType", "line 3, column amount"}},
-	} {
-		_, err := load(t, tc.text)
-		if err == nil {
-			t.Errorf("%s: no error", tc.name)
-			continue
-		}
-		for _, part := range append(tc.says, "fees.csv") {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %v does not name %q", tc.name, err, part)
-			}
-		}
-	}
+	goldentest.Lines(t, "testdata/fee_errors.txt", func(t *testing.T, fields []string) string {
+		_, err := load(t, fields[1])
+		return strings.ReplaceAll(fmt.Sprint(err), "\n", "; ")
+	})
 	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}

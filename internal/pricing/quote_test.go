@@ -1,7 +1,7 @@
 package pricing_test
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
@@ -39,103 +40,17 @@ func formation(t filing.EntityType, expedited bool) *filing.FormationItem {
 	return &filing.FormationItem{Expedited: expedited, Company: filing.Company{EntityType: t}}
 }
 
-// A row per billing rule. Prices: tier 1 75, tier 2 105, EIN 40, agent 50,
-// annual report 25.50, foreign qualification 60.
 func TestBillingRules(t *testing.T) {
-	var (
-		agent  = &filing.RegisteredAgentItem{}
-		change = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
-		report = &filing.AnnualReportItem{FilingYear: "2026"}
-		llc    = pricing.Facts{EntityType: "LLC", FormationState: "DE"}
-		corp   = pricing.Facts{EntityType: "CORP", FormationState: "DE"}
-	)
-	for _, tc := range []struct {
-		name    string
-		fees    string
-		order   filing.Order
-		company pricing.Facts
-		want    string // lines as wholesale + state fee, then the total
-	}{
-		{name: "formation alone is tier 1 and the state's fee",
-			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false)},
-			want:  "formation $75.00 + $110.00 = $185.00"},
-		{name: "the fee is that of the type being formed",
-			order: filing.Order{FilingState: "DE", Formation: formation("CORP", false)}, company: llc,
-			want: "formation $75.00 + $109.00 = $184.00"},
-		{name: "formation and EIN are tier 2, the EIN line owes nothing",
-			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}},
-			want:  "formation $105.00 + $110.00, ein $0.00 + $0.00 = $215.00"},
-		{name: "formation, EIN and agent",
-			order: filing.Order{
-				FilingState:     "DE",
-				Formation:       formation("LLC", false),
-				EIN:             &filing.EINItem{},
-				RegisteredAgent: agent,
-			},
-			want: "formation $105.00 + $110.00, ein $0.00 + $0.00, registered-agent $50.00 + $0.00 = $265.00"},
-		{name: "formation and annual report, at home",
-			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), AnnualReport: report},
-			want:  "formation $75.00 + $110.00, annual-report $25.50 + $300.00 = $510.50"},
-		{name: "an expedited fee replaces the standard one, and the service charge is added",
-			order: filing.Order{FilingState: "DE", Formation: formation("LLC", true)},
-			want:  "formation $125.00 + $185.00 = $310.00"},
-		{name: "expedited with an EIN",
-			order: filing.Order{FilingState: "WY", Formation: formation("LLC", true), EIN: &filing.EINItem{}},
-			want:  "formation $155.00 + $103.75, ein $0.00 + $0.00 = $258.75"},
-		{name: "expedited where it is not offered",
-			order: filing.Order{FilingState: "TX", Formation: formation("LLC", true)},
-			want:  "formation $125.00 + at least $0.00 = at least $125.00"},
-		{name: "an EIN by itself has no state fee",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", EIN: &filing.EINItem{}}, company: llc,
-			want: "ein $40.00 + $0.00 = $40.00"},
-		{name: "an agent has no state fee, and is not charged if there is one",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, company: llc,
-			want: "registered-agent about $50.00 + $0.00 = about $50.00"},
-		{name: "a change of agent is an agent",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: change},
-			want:  "agent-change about $50.00 + $0.00 = about $50.00"},
-		{name: "a qualification and the qualifying state's fee",
-			order: filing.Order{
-				FilingState:          "CA",
-				CompanyID:            "comp_1",
-				ForeignQualification: &filing.QualificationItem{},
-				RegisteredAgent:      agent,
-			}, company: corp,
-			want: "foreign-qualification $60.00 + $100.00, registered-agent about $50.00 + $0.00 = about $210.00"},
-		{name: "a qualification of a type that is not known",
-			order: filing.Order{
-				FilingState:          "CA",
-				CompanyID:            "comp_1",
-				ForeignQualification: &filing.QualificationItem{},
-			},
-			want: "foreign-qualification $60.00 + about $100.00 = about $160.00"},
-		{name: "an annual report and the state's fee",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: llc,
-			want: "annual-report $25.50 + $300.00 = $325.50"},
-		{name: "cents are exact",
-			order:   filing.Order{FilingState: "AZ", CompanyID: "comp_1", AnnualReport: report, RegisteredAgent: agent},
-			company: corp,
-			want:    "annual-report $25.50 + $45.25, registered-agent about $50.00 + $0.00 = about $120.75"},
-		{name: "a state that charges nothing, for certain",
-			order: filing.Order{FilingState: "TX", CompanyID: "comp_1", AnnualReport: report}, company: llc,
-			want: "annual-report $25.50 + $0.00 = $25.50"},
-		{name: "a fee of the built-in table is an estimate",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: corp,
-			want: "annual-report $25.50 + about $225.00 = about $250.50"},
-		{name: "a fee that is not known is not zero",
-			order: filing.Order{FilingState: "PR", CompanyID: "comp_1", AnnualReport: report}, company: corp,
-			want: "annual-report $25.50 + at least $0.00 = at least $25.50"},
-		{name: "nothing", order: filing.Order{}, want: " = $0.00"},
-		{name: "an expedited charge that is not known is not zero", fees: "product,state,entityType,amount\n",
-			order: filing.Order{FilingState: "NV", Formation: formation("LLC", true)},
-			want:  "formation at least $75.00 + $550.00 = at least $625.00"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := written(quoter(t, cmp.Or(tc.fees, fees)).Quote(&tc.order, tc.company)); got != tc.want {
-				t.Errorf("got  %s\nwant %s", got, tc.want)
-			}
-		})
-	}
+	goldentest.Lines(t, "testdata/billing.txt", func(t *testing.T, fields []string) string {
+		table := map[string]string{"fees": fees, "none": "product,state,entityType,amount\n"}[fields[1]]
+		var order filing.Order
+		must(t, json.Unmarshal([]byte(fields[2]), &order))
+		var company pricing.Facts
+		if kind, state, known := strings.Cut(fields[3], " "); known {
+			company.EntityType, company.FormationState = filing.EntityType(kind), filing.State(state)
+		}
+		return written(quoter(t, table).Quote(&order, company))
+	})
 }
 
 func written(q pricing.Quote) string {
