@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/goldentest"
 )
 
 const testKey = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"
@@ -122,39 +124,22 @@ func answers(status int, header map[string]string, body string) func(*testing.T)
 	}
 }
 
-// A row per way in which an order can come out.
+// TestEveryOutcomeOfAnOrder has the ways in which an order comes out without a whole answer.
 func TestEveryOutcomeOfAnOrder(t *testing.T) {
-	const made = `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1",` +
-		`"filingStatus":"submitted","subscriptionStatus":null,"new":{"x":1}}],"more":true}`
-	agent := &filing.Order{
-		UserID:          "user_1",
-		CompanyID:       "comp_1",
-		FilingState:     "DE",
-		EIN:             &filing.EINItem{},
-		RegisteredAgent: &filing.RegisteredAgentItem{},
-	}
-	qualification := &filing.Order{
-		UserID:               "user_1",
-		CompanyID:            "comp_1",
-		FilingState:          "DE",
-		ForeignQualification: &filing.QualificationItem{},
-	}
 	huge := &filing.Order{
 		UserID:      "user_1",
 		FilingState: "DE",
 		Formation:   &filing.FormationItem{AlternativeNames: []string{strings.Repeat("x", 8<<20)}},
 	}
 
-	answer := func(kind filing.AnswerKind, status int, message, detail string) filing.Answer {
-		return filing.Answer{Kind: kind, Status: status, Message: message, Detail: detail}
+	unsent := func(message, detail string) filing.Answer {
+		return filing.Answer{Kind: filing.NotSent, Message: message, Detail: detail}
 	}
-	unsent := func(message, detail string) filing.Answer { return answer(filing.NotSent, 0, message, detail) }
-	lost := func(message, detail string) filing.Answer { return answer(filing.NoAnswer, 0, message, detail) }
-	unreadable := func(status int, message, detail string) filing.Answer {
-		return answer(filing.Unreadable, status, message, detail)
+	lost := func(message, detail string) filing.Answer {
+		return filing.Answer{Kind: filing.NoAnswer, Message: message, Detail: detail}
 	}
-	accepted := func(status int, company string) filing.Answer {
-		return filing.Answer{Kind: filing.Accepted, Status: status, CompanyID: company}
+	unreadable := func(message, detail string) filing.Answer {
+		return filing.Answer{Kind: filing.Unreadable, Status: 200, Message: message, Detail: detail}
 	}
 	at := func(scheme string, serve func(net.Conn)) func(*testing.T) string {
 		return func(t *testing.T) string {
@@ -185,9 +170,6 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			lost("the connection broke before an answer came", "read")},
 		{"closed after the request", afterReading(t, func(net.Conn) {}), nil, 0,
 			lost("the connection was closed before an answer came", "EOF")},
-		{"closed within the status line", afterReading(t, says("HTTP/1.1 20")), nil, 0, lost("malformed HTTP", "")},
-		{"closed within the header", afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")), nil, 0,
-			lost("the answer is not valid HTTP or JSON", "malformed MIME header")},
 		{"a header without end", afterReading(t, says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("y", 1<<20)+"\r\n\r\n")),
 			nil, 0, lost("", "")},
 		{"time-out while writing", func(t *testing.T) string {
@@ -202,68 +184,42 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{"time-out in the body", afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"companyId\":")
 			hang(conn)
-		}), nil, timeout, unreadable(200,
-			"the filing service answered 200 OK, but the rest of its answer did not come in time", "1s have passed")},
-		{"half a body that is whole JSON",
-			afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"+made)), nil, 0, unreadable(201,
-				"the filing service answered 201 Created, but its answer was cut off", "unexpected EOF")},
-		{"half a body of a refusal",
-			afterReading(t, says("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"no")), nil, 0,
-			answer(filing.Refused, 422, "422 Unprocessable Entity", "")},
-		{"garbage", answers(200, nil, "\x00\x01\x02"), nil, 0, unreadable(200,
-			"the filing service answered 200 OK, but its answer is not valid JSON", "invalid character")},
-		{"nothing", answers(201, nil, ""), nil, 0, unreadable(201, "not valid JSON", "unexpected end of JSON")},
-		{"null", answers(200, nil, "null"), nil, 0, unreadable(200, "without order ids", "")},
-		{"items without ids", answers(200, nil, `{"companyId":"comp_1","items":[{"orderType":"ein"}]}`), nil, 0,
-			unreadable(200, "without order ids", "")},
-		{"two answers in one", answers(200, nil, made+made), nil, 0, unreadable(200, "", "")},
+		}), nil, timeout, unreadable("the rest of its answer did not come in time", "1s have passed")},
 		{"a body without end", answers(200, nil, `{"companyId":"`+strings.Repeat("x", 2<<20)+`"}`), nil, 0,
-			unreadable(200, "longer than", "")},
-		{"another company", answers(201, nil, strings.Replace(made, "comp_1", "comp_2", 1)), nil, 0, unreadable(201,
-			"answered for the company comp_2 (order_1), but the order was for comp_1", "")},
-
-		{"200", answers(200, nil, made), nil, 0, accepted(200, "comp_1")},
-		{"order ids without a company",
-			answers(201, nil, `{"items":[{"orderType":"x"},{"orderType":"annualReport","orderId":"order_1"}]}`), nil, 0,
-			accepted(201, "")},
-		{"a field of another type", answers(201, nil, `{"companyId":7,"items":[{"createdAt":12,`+
-			`"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`), nil, 0, accepted(201, "")},
-
-		{"101", afterReading(t,
-			says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")), nil, 0,
-			unreadable(101, "101 Switching Protocols", "")},
-		{"307", answers(307, map[string]string{"Location": "/v1/orders"}, ""), nil, 0, unreadable(307, "", "")},
-		{"400", answers(400, nil, `{"message":"wrong year"}`), nil, 0, answer(filing.Refused, 400, "wrong year", "")},
-		{"401", answers(401, nil, `{"message":"expired"}`), nil, 0, answer(filing.KeyRefused, 401, "expired", "")},
-		{"402", answers(402, nil, `{"error":"Insufficient balance"}`), nil, 0,
-			answer(filing.NoFunds, 402, "Insufficient balance", "")},
-		{"403", answers(403, nil, ""), nil, 0, answer(filing.KeyRefused, 403, "403 Forbidden", "")},
-		{"409 for the EIN", answers(409, nil, `{"message":"EIN already requested for this company"}`), agent, 0,
-			filing.Answer{Kind: filing.HasItem, Status: 409, Has: filing.EIN, Message: "EIN already"}},
-		{"409 for the qualification",
-			answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`),
-			qualification, 0, filing.Answer{Kind: filing.HasItem, Status: 409, Has: filing.ForeignQualification}},
-		{"409 for a product that was not ordered",
-			answers(409, nil, `{"message":"EIN already exists for this company"}`), nil, 0,
-			answer(filing.Refused, 409, "", "")},
-		{"409 for something else", answers(409, nil, `{"message":"version conflict"}`), nil, 0,
-			answer(filing.Refused, 409, "version conflict", "")},
-		{"409 that is cut off", afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n"+
-			"Content-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), nil, 0, answer(filing.NotSent,
-			409, "the filing service refused it (409 Conflict), but its answer was cut off", "unexpected EOF")},
-		{"422", answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`), nil, 0,
-			answer(filing.Refused, 422, "a is wrong; b is wrong", "")},
-		{"429", answers(429, map[string]string{"Retry-After": "7"}, ""), nil, 0,
-			filing.Answer{Kind: filing.Busy, Status: 429, RetryAfter: 7 * time.Second,
-				Message: "429 Too Many Requests"}},
-		{"500", answers(500, nil, `{"message":"oops"}`), nil, 0, answer(filing.ServerError, 500, "oops", "")},
-		{"502", answers(502, nil, "<html>"), nil, 0, answer(filing.ServerError, 502, "502 Bad Gateway", "")},
-		{"503 of a gateway", answers(503, nil, ""), nil, 0, answer(filing.ServerError, 503, "", "")},
-		{"503", answers(503, map[string]string{"Retry-After": "2"}, ""), nil, 0,
-			filing.Answer{Kind: filing.Busy, Status: 503, RetryAfter: 2 * time.Second}},
+			unreadable("longer than", "")},
 	} {
 		t.Run(tc.name, tc.run)
 	}
+}
+
+// TestAnswersToAnOrder has what an order comes to by the filing service's answer.
+func TestAnswersToAnOrder(t *testing.T) {
+	on := filing.Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE"}
+	agent, qualification := on, on
+	agent.EIN, agent.RegisteredAgent = &filing.EINItem{}, &filing.RegisteredAgentItem{}
+	qualification.ForeignQualification = &filing.QualificationItem{}
+	orders := map[string]*filing.Order{"report": report(), "agent": &agent, "qualification": &qualification}
+	goldentest.Lines(t, "testdata/orders.txt", func(t *testing.T, fields []string) string {
+		base := afterReading(t, says(fields[3]))
+		if number, field, _ := strings.Cut(fields[2], " "); number != "raw" {
+			status, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			header := make(map[string]string)
+			if name, value, found := strings.Cut(field, ": "); found {
+				header[name] = value
+			}
+			base = answers(status, header, fields[3])
+		}
+		got := client(t, filingapi.Config{BaseURL: base(t)}).PlaceOrder(t.Context(), orders[fields[1]])
+		if accepted := got.Kind == filing.Accepted; accepted != (len(got.Items) > 0) {
+			t.Errorf("%s: items %v do not fit %s", fields[0], got.Items, got.Kind)
+		}
+		text := fmt.Sprintf("%s %d %s %s wait %s: %s (%s)", got.Kind, got.Status, got.CompanyID, got.Has,
+			got.RetryAfter, got.Message, got.Detail)
+		return strings.Join(strings.Fields(text), " ")
+	})
 }
 
 // outcome is a way in which an order can come out.
