@@ -4,11 +4,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -234,103 +237,54 @@ func TestXLSXSheets(t *testing.T) {
 	}
 }
 
-func TestXLSXRefuses(t *testing.T) {
-	const good = `<row r="1"><c r="A1"><v>1</v></c></row><row r="2"><c r="A2"><v>2</v></c></row>`
-	bomb := `<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;">]>`
-	row := func(s string) string { return worksheet(`<row r="5">` + s + `</row>`) }
-	for _, tt := range []struct {
-		name   string
-		parts  map[string]string
-		limits Limits
-		want   string
-	}{
-		{"a text that is not there", map[string]string{
-			sheetPart:   row(`<c r="C5" t="s"><v>2</v></c>`),
-			stringsPart: sharedStrings("<t>a</t>"),
-		}, Limits{}, `cell C5: the file is damaged: the cell refers to the shared text "2"`},
-		{"no shared texts at all", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>0</v></c>`)}, Limits{},
-			"cell C5"},
-		{"a strange index", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>-1</v></c>`)}, Limits{}, "cell C5"},
-		{"a sheet cut short", map[string]string{sheetPart: worksheet(good)[:len(worksheet(good))-40]}, Limits{},
-			"cut short"},
-		{"a sheet cut short behind its rows",
-			map[string]string{sheetPart: strings.TrimSuffix(worksheet(good), "</worksheet>")}, Limits{}, "cut short"},
-		{"shared texts cut short", map[string]string{
-			stringsPart: strings.TrimSuffix(sharedStrings("<t>a</t>"), "</sst>"),
-		}, Limits{}, "cut short"},
-		{"a list of sheets cut short",
-			map[string]string{mainPart: strings.TrimSuffix(minimalPackage[mainPart], "</workbook>")}, Limits{},
-			"cut short"},
-		{"tags that do not match", map[string]string{sheetPart: row(`<c r="A5"><v>1</c></v>`)}, Limits{}, "malformed"},
-		{"a stray <", map[string]string{sheetPart: row(`<c r="A5"><v>1 < 2</v></c>`)}, Limits{}, "malformed"},
-		{"a document type in a sheet", map[string]string{sheetPart: bomb + "<worksheet><sheetData/></worksheet>"},
-			Limits{}, "document type"},
-		{"a document type in the texts", map[string]string{stringsPart: bomb + "<sst/>"}, Limits{}, "document type"},
-		{"a document type in the list of sheets", map[string]string{mainPart: bomb + "<workbook/>"}, Limits{},
-			"document type"},
-		{"an unknown entity", map[string]string{sheetPart: row(`<c r="A5" t="inlineStr"><is><t>&lol9;</t></is></c>`)},
-			Limits{}, "unknown entity"},
-		{"a row beyond the last", map[string]string{sheetPart: worksheet(`<row r="2147483647"><c><v>1</v></c></row>`)},
-			Limits{}, `a row has the number "2147483647"`},
-		{"row 0", map[string]string{sheetPart: worksheet(`<row r="0"><c><v>1</v></c></row>`)}, Limits{},
-			`a row has the number "0"`},
-		{"rows out of order", map[string]string{
-			sheetPart: worksheet(`<row r="5"><c><v>1</v></c></row><row r="4"><c><v>1</v></c></row>`),
-		}, Limits{}, "row 4 follows row 5"},
-		{"a cell of another row", map[string]string{sheetPart: row(`<c r="A6"><v>1</v></c>`)}, Limits{},
-			`row 5 has a cell "A6"`},
-		{"a cell without a row", map[string]string{sheetPart: row(`<c r="A0"><v>1</v></c>`)}, Limits{},
-			`row 5 has a cell "A0"`},
-		{"a column beyond the last", map[string]string{sheetPart: row(`<c r="XFE5"><v>1</v></c>`)}, Limits{},
-			"beyond column XFD"},
-		{"too many columns", map[string]string{sheetPart: row(`<c r="C5"><v>1</v></c>`)}, Limits{Columns: 2},
-			"beyond column B"},
-		{"too many rows", map[string]string{
-			sheetPart: worksheet(`<row><c><v>1</v></c></row><row><c><v>1</v></c></row>`),
-		}, Limits{Rows: 1}, "more than 1 rows"},
-		{"too many cells", map[string]string{sheetPart: row(`<c r="Z5"><v>1</v></c>`)}, Limits{Cells: 25},
-			"more than 25 cells"},
-		{"a text too long", map[string]string{
-			sheetPart: row(`<c r="B5" t="inlineStr"><is><t>` + strings.Repeat("x", 100_000) + `</t></is></c>`),
-		}, Limits{CellBytes: 10_000}, "cell B5: a text is longer than"},
-		{"a shared text too long", map[string]string{
-			stringsPart: sharedStrings("<t>" + strings.Repeat("x", 100_000) + "</t>"),
-		}, Limits{CellBytes: 10_000}, "longer than"},
-		{"too many texts", map[string]string{stringsPart: sharedStrings("<t>abcdefghij</t>", "<t>abcdefghij</t>")},
-			Limits{StringBytes: 15}, "texts take more than 15 bytes"},
-		{"a part too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))},
-			Limits{PartBytes: 50_000}, "unpacks to more than 48.83 KB"},
-		{"all parts too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))},
-			Limits{TotalBytes: 50_000}, "unpacks to more than 48.83 KB"},
-		{"nested too deeply", map[string]string{sheetPart: worksheet(strings.Repeat("<row>", 100))}, Limits{},
-			"nested too deeply"},
-		{"an endless tag", map[string]string{sheetPart: worksheet(`<row r="` + strings.Repeat("1", 2<<20))}, Limits{},
-			"too long"},
-		{"a chart as a sheet", map[string]string{sheetPart: "<chartsheet/>"}, Limits{}, "holds no cells"},
-		{"no sheets", map[string]string{mainPart: "<workbook><sheets/></workbook>"}, Limits{}, "no sheet with cells"},
-		{"sheets without end", map[string]string{
-			mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>",
-				strings.Repeat(`<sheet name="S" r:id="rId1"/>`, 500)+"</sheets>", 1),
-		}, Limits{}, "more than 500 sheets"},
-		{"too many sheets, of no kind",
-			map[string]string{
-				mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>",
-					strings.Repeat(`<sheet name="S" r:id="none"/>`, 2)+"</sheets>", 1),
-			}, Limits{Sheets: 2}, "more than 2 sheets"},
-		{"no workbook", map[string]string{mainPart: "<html/>"}, Limits{}, "neither an Excel workbook"},
-		{"a sheet that is missing", map[string]string{sheetPart: ""}, Limits{}, "is missing"},
-		{"two parts of a name", map[string]string{"xl/worksheets/SHEET1.xml": worksheet("")}, Limits{},
-			"two parts of the name"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rows, _, err := readBytes(packageOf(tt.parts), tt.limits)
-			var refused *FormatError
-			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Remedy == "" ||
-				refused.File != "test" {
-				t.Errorf("got %v and rows %.100s, want an error with %q", err, show(rows), tt.want)
-			}
+// repeated is a text in an archive that is to be repeated.
+var repeated = regexp.MustCompile(`\[\[(.+?)\*(\d+)\]\]`)
+
+// refusedParts reads the parts of a workbook that is refused, and its limits.
+func refusedParts(t *testing.T, input string) (parts map[string]string, limits Limits) {
+	t.Helper()
+	parts = maps.Clone(minimalPackage)
+	for line := range strings.Lines(input) {
+		part, content, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		content = repeated.ReplaceAllStringFunc(strings.TrimPrefix(content, " "), func(text string) string {
+			m := repeated.FindStringSubmatch(text)
+			times, _ := strconv.Atoi(m[2])
+			return strings.Repeat(m[1], times)
 		})
+		switch part {
+		case "rows":
+			parts[sheetPart] = worksheet(content)
+		case "row5":
+			parts[sheetPart] = worksheet(`<row r="5">` + content + `</row>`)
+		case "text":
+			parts[stringsPart] = sharedStrings(content)
+		case "sheets":
+			parts[mainPart] = strings.Replace(parts[mainPart], "</sheets>", content+"</sheets>", 1)
+		case "cut":
+			name, count, _ := strings.Cut(content, " ")
+			n, _ := strconv.Atoi(count)
+			parts[name] = parts[name][:len(parts[name])-n]
+		case "limits":
+			if err := json.Unmarshal([]byte(content), &limits); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			parts[part] = content
+		}
 	}
+	return parts, limits
+}
+
+func TestXLSXRefuses(t *testing.T) {
+	goldentest.Archive(t, "testdata/refused.txtar", func(t *testing.T, _, input string) string {
+		parts, limits := refusedParts(t, input)
+		rows, _, err := readBytes(packageOf(parts), limits)
+		var refused *FormatError
+		if !errors.As(err, &refused) || refused.Remedy == "" || refused.File != "test" {
+			t.Fatalf("got %v and rows %.100s", err, show(rows))
+		}
+		return err.Error()
+	})
 }
 
 func TestXLSXDamagedArchives(t *testing.T) {
@@ -374,7 +328,6 @@ func TestXLSXBombThatLies(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	const neither = "test is neither an Excel workbook (.xlsx) nor a CSV file. Open it"
 	ole := "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 512)
 	archive := func(names ...string) string {
 		var b bytes.Buffer
@@ -405,21 +358,25 @@ func TestDetect(t *testing.T) {
 		{"cut off", "Name\nCaf\xc3", "test: the file ends in the middle of a character"},
 		{"cut off, with a mark", "\ufeffName\nCafé, \xe6\x9d", "cut off, and rows may be missing. Export it again"},
 		{"encrypted", ole + strings.Repeat("\x01", headBytes-10-512) + utf16le("EncryptedPackage"), "password"},
-		{"Word", ole + utf16le("WordDocument"), neither},
-		{"some compound file", ole, neither},
-		{"xlsb", archive("[Content_Types].xml", "xl/workbook.bin"), neither},
+		{"Word", ole + utf16le("WordDocument"), "Word document"},
+		{"some compound file", ole, "an old Office document"},
+		{"xlsb", archive("[Content_Types].xml", "xl/workbook.bin"), ".xlsb"},
 		{"ods", "PK\x03\x04" + strings.Repeat("\x00", 26) + odsType, "an OpenDocument spreadsheet (.ods). Open it"},
-		{"docx", archive("[Content_Types].xml", "word/document.xml"), neither},
-		{"some zip", archive("a.txt"), neither},
-		{"PDF", "%PDF-1.7\n", neither},
-		{"HTML", "\n <!DOCTYPE html><table>", neither},
-		{"HTML with a mark", "\ufeff<html>", neither},
-		{"HTML table", "<table><tr><td>a</td></tr></table>", neither},
-		{"XML", `<?xml version="1.0"?><Workbook>`, neither},
-		{"JSON object", `{"companies": [{"name": "A"}]}`, neither},
-		{"JSON array", `[{"name": "A"}]`, neither},
-		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", neither},
-		{"noise", strings.Repeat("\x01\x02\x03\x04 ab", 50), neither},
+		{"another OpenDocument file", archive("mimetype", "content.xml"), "an OpenDocument file"},
+		{"Numbers", archive("Index/Document.iwa"), "Apple Numbers"},
+		{"docx", archive("[Content_Types].xml", "word/document.xml"), "Word document"},
+		{"zip of a CSV", archive("table.csv"), "Unpack it"},
+		{"some zip", archive("a.txt"), "without an Excel workbook"},
+		{"PDF", "%PDF-1.7\n", "PDF"},
+		{"HTML", "\n <!DOCTYPE html><table>", "web page"},
+		{"HTML with a mark", "\ufeff<html>", "web page"},
+		{"HTML table", "<table><tr><td>a</td></tr></table>", "web page"},
+		{"XML of Excel 2003", `<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">`,
+			"Excel 2003"},
+		{"JSON object", `{"companies": [{"name": "A"}]}`, "JSON"},
+		{"JSON array", `[{"name": "A"}]`, "JSON"},
+		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", ".slk"},
+		{"noise", strings.Repeat("\x01\x02\x03\x04 ab", 50), "binary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rows, _, err := readBytes([]byte(tt.data), Limits{})
