@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,13 +13,17 @@ import (
 // headBytes is the number of bytes read to detect the format, encoding and delimiter of a file.
 const headBytes = 64 << 10
 
-// otherText matches the beginnings of PDF documents and of SYLK and DIF sheets. For SYLK it matches
-// the first two records, because the first alone may be the header of a CSV.
-var otherText = regexp.MustCompile(`^(%PDF-|ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])|TABLE\r?\n0,1)`)
+// textSheets matches the beginnings of SYLK and DIF sheets. For SYLK it matches the first two
+// records, because the first alone may be the header of a CSV.
+var textSheets = regexp.MustCompile(`^(ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])|TABLE\r?\n0,1)`)
 
 // workbookStream matches an old workbook without a container by its first record, for any version
 // from Excel 2 on.
 var workbookStream = regexp.MustCompile(`^\x09[\x00\x02\x04\x08][\x04\x06\x08\x10]\x00`)
+
+func notASheet(what string) *FormatError {
+	return refused("this is "+what+", which cannot be read here", remedySaveAs)
+}
 
 // detect detects the format of a file from its content.
 func detect(file io.ReaderAt, size int64) (Format, error) {
@@ -30,8 +35,10 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 		return "", refused("the file is empty", "Check that it was saved, or exported, completely")
 	}
 	switch {
-	case otherText.Match(head):
-		return "", errNoSheet
+	case bytes.HasPrefix(head, []byte("%PDF-")):
+		return "", notASheet("a PDF document")
+	case textSheets.Match(head):
+		return "", notASheet("a sheet in another form of text (.slk, .dif)")
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return "", compoundError(io.NewSectionReader(file, 0, size))
 	case workbookStream.Match(head):
@@ -59,8 +66,6 @@ const remedyXLSX = "Open it in Excel or LibreOffice and save it as .xlsx"
 var (
 	errXLS = refused("this is an old Excel workbook (.xls)", remedyXLSX)
 	errODS = refused("this is an OpenDocument spreadsheet (.ods)", remedyXLSX)
-	// errNoSheet is returned for all other files, such as documents, web pages and archives.
-	errNoSheet = refused("this is neither an Excel workbook (.xlsx) nor a CSV file", remedySaveAs)
 )
 
 // odsType is the content of the first part of an OpenDocument spreadsheet, which is not compressed.
@@ -80,6 +85,7 @@ var compoundStreams = []struct {
 	{"WORKBOOK", errXLS},
 	{"Book", errXLS},
 	{"BOOK", errXLS},
+	{"WordDocument", notASheet("a Word document")},
 }
 
 // compoundBytes is how much of a compound file is searched for the names of its streams.
@@ -96,17 +102,60 @@ func compoundError(r io.Reader) error {
 			return s.err
 		}
 	}
-	return errNoSheet
+	return notASheet("an old Office document (or a damaged one)")
 }
 
-// otherMarkup matches the beginnings of web pages and XML files.
-var otherMarkup = regexp.MustCompile(`(?i)^<(!doctype|!--|html|head|body|meta|style|table|div|\?xml|workbook)`)
+// packages are zip files other than XLSX, recognized by the name of a part.
+var packages = []struct {
+	part, what string
+}{
+	{"xl/workbook.bin", "a binary Excel workbook (.xlsb)"},
+	{"word/document.xml", "a Word document (.docx)"},
+	{"index/document.iwa", "an Apple Numbers document"},
+	{"content.xml", "an OpenDocument file (.ods, .odt)"},
+}
+
+// packageError returns the error for a zip file without a workbook.
+func packageError(parts map[string]*zip.File) error {
+	for _, p := range packages {
+		if parts[p.part] != nil {
+			return notASheet(p.what)
+		}
+	}
+	for name := range parts {
+		switch {
+		case strings.HasSuffix(name, ".iwa"), strings.HasSuffix(name, "/index.zip"):
+			return notASheet("an Apple Numbers document")
+		case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".xlsx"):
+			return refused("this is a zip archive that holds other files, not a workbook",
+				"Unpack it and use the file inside")
+		}
+	}
+	return refused("this is a zip file without an Excel workbook in it", remedySaveAs)
+}
+
+// The beginnings of text that is not a CSV.
+var (
+	isHTML = regexp.MustCompile(`(?i)^<(!doctype|!--|html|head|body|meta|style|table|div)`)
+	isXML  = regexp.MustCompile(`(?i)^<(\?xml|workbook)`)
+)
 
 // textError refuses text that is not a CSV: markup, JSON, or bytes that are not text.
 func textError(head string) error {
 	start := strings.TrimLeft(head, " \t\r\n\v\f")
 	if start == "" {
 		return refused("the file holds nothing but blanks", "Check that it was saved, or exported, completely")
+	}
+	switch {
+	case strings.HasPrefix(start, "<") && strings.Contains(head, "urn:schemas-microsoft-com:office:spreadsheet"):
+		return notASheet("an XML spreadsheet of Excel 2003")
+	case isHTML.MatchString(start):
+		return notASheet("a web page (HTML)")
+	case isXML.MatchString(start):
+		return notASheet("an XML file")
+	}
+	if isJSON(start) {
+		return notASheet("a JSON file")
 	}
 	control := 0
 	for i := range len(head) {
@@ -115,8 +164,8 @@ func textError(head string) error {
 		}
 	}
 	// A few control characters are removed later.
-	if otherMarkup.MatchString(start) || isJSON(start) || control > 4+len(head)/50 {
-		return errNoSheet
+	if control > 4+len(head)/50 {
+		return refused("this is a binary file, neither a workbook nor text", remedySaveAs)
 	}
 	return nil
 }

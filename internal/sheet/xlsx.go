@@ -301,7 +301,7 @@ func (w *workbook) findMain() (string, error) {
 		main = usual
 	}
 	if main == "" || path.Ext(main) == ".bin" || strings.HasPrefix(main, "word/") || strings.HasPrefix(main, "ppt/") {
-		return "", errNoSheet
+		return "", packageError(w.parts)
 	}
 	return main, nil
 }
@@ -411,7 +411,7 @@ func (l *sheetList) add(e element) {
 func (l *sheetList) check() error {
 	switch {
 	case !l.isWorkbook:
-		return errNoSheet
+		return packageError(l.parts)
 	case l.sheets > l.limits.Sheets:
 		return refused(fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
 			"Save those that hold filings as a workbook of their own")

@@ -50,9 +50,9 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 		status  int
 		says    string
 	}{
-		{"report.pdf", []byte("%PDF-1.7\n1 0 obj\n"), http.StatusUnprocessableEntity, "neither"},
+		{"report.pdf", []byte("%PDF-1.7\n1 0 obj\n"), http.StatusUnprocessableEntity, "PDF"},
 		{"photo.xlsx", append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 1024)...), http.StatusUnprocessableEntity,
-			"neither"},
+			"binary file"},
 		{"", []byte("x"), http.StatusUnprocessableEntity, "No file was chosen"},
 		{"locked.xlsx", encrypted, http.StatusUnprocessableEntity, "password"},
 		{"broken.xlsx", []byte("PK\x03\x04 and no more"), http.StatusUnprocessableEntity, "damaged"},
