@@ -21,8 +21,8 @@ const (
 )
 
 // hostileSample: one hostile file of so many is measured, unless
-// HOSTILE_FILES=all. All of them take minutes of two processors.
-const hostileSample = 10
+// HOSTILE_FILES=all. All of them take half a minute.
+const hostileSample = 5
 
 // TestHostileFilesCostLittle checks hostile files as a user does, each in a
 // process of its own, and measures that: its largest size in memory, and the
