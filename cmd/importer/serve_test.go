@@ -179,7 +179,7 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 		method, target string
 		status         int
 	}{
-		{"GET", "/sign-in", 200}, {"GET", "/", 401}, {"POST", "/sign-in", 422}, {"GET", "/static/page.js", 200},
+		{"GET", "/sign-in", 200}, {"GET", "/", 401}, {"POST", "/enter", 410}, {"GET", "/static/page.js", 200},
 		{"GET", "/static/nothing", 404},
 		{"GET", "/batches/none/live", 401}, {"GET", "/nowhere", 404}, {"DELETE", "/", 404},
 		{"GET", "/healthz", 200}, {"POST", "/healthz", 404}, {"POST", "/webhooks/filing", 401},

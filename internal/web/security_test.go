@@ -45,7 +45,7 @@ func TestLinkOfAnotherAccount(t *testing.T) {
 
 // The sign-in page says where links come from.
 func TestSignInPage_Links(t *testing.T) {
-	for local, want := range map[bool]string{true: "start <code>importer serve</code> again", false: "ask an operator"} {
+	for local, want := range map[bool]string{true: "<code>importer serve</code> again", false: "ask an operator"} {
 		s := newSite(t, func(c *Config) { c.Local = local })
 		v := s.nobody()
 		_, body := v.get("/sign-in")

@@ -601,8 +601,9 @@ func TestRightsOfRoutes(t *testing.T) {
 			"POST /sign-in/passkey/challenge", "GET /sign-in/provider", "GET /sign-in/provider/callback",
 		}},
 		{self, []string{
-			"GET /{$}", "POST /leave", "POST /sessions/end", "GET /security", "POST /security/passkeys", "POST /security/passkeys/challenge",
-			"POST /security/passkeys/{passkey}/remove", "POST /security/provider", "POST /security/provider/unlink",
+			"GET /{$}", "POST /leave", "POST /sessions/end", "GET /security", "POST /security/passkeys",
+			"POST /security/passkeys/challenge", "POST /security/passkeys/{passkey}/remove", "POST /security/provider",
+			"POST /security/provider/unlink",
 		}},
 		{operator, []string{"GET /setup", "GET /schedules/new", "GET /schedules/{schedule}/run"}},
 		{auditor, []string{"GET /audit"}},
