@@ -55,23 +55,8 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 		return err
 	}
 	for _, id := range r.OrderIDs {
-		owners, err := s.Ledger.RowsWithOrder(ctx, id)
-		if err != nil {
+		if err := s.checkOwner(ctx, r, id); err != nil {
 			return err
-		}
-		for _, o := range owners {
-			if o.ID == r.Order.Row.ID {
-				if p := placedAs(&o, id); p != "" {
-					return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of the row's %s, which is placed: enter the "+
-						"order of the rest", id, p.Title())}
-				}
-				continue
-			}
-			if o.Result == filing.Exists {
-				continue // the row names the order that another row bought
-			}
-			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
-				"one row", id, o.Number, o.Batch)}
 		}
 		for _, e := range events[id] {
 			if text := r.ofAnother(e); text != "" {
@@ -96,6 +81,26 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 		r.Objections = append(r.Objections, text)
 	}
 	return nil
+}
+
+// checkOwner returns a *Fault if an order is known to be of another row, or of another item of the row.
+func (s *Service) checkOwner(ctx context.Context, r *Resolution, order string) error {
+	owners, err := s.Ledger.RowsWithOrder(ctx, order)
+	for _, o := range owners {
+		p := placedAs(&o, order)
+		switch {
+		case o.ID == r.Order.Row.ID && p == "":
+		case o.ID == r.Order.Row.ID:
+			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of the row's %s, which is placed: enter the "+
+				"order of the rest", order, p.Title())}
+		case o.Result == filing.Exists:
+			// The row names the order that another row bought.
+		default:
+			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
+				"one row", order, o.Number, o.Batch)}
+		}
+	}
+	return err
 }
 
 // placedAs returns the product that a row ordered and has an order for. It is empty if the filing

@@ -253,7 +253,10 @@ func TestCheck_OrderOfTheRow(t *testing.T) {
 	// An order that the row has for another of its items is not the uncertain one.
 	placed := UncertainOrder{Row: ledger.Row{
 		Request: &filing.Request{Order: filing.Order{AnnualReport: &filing.AnnualReportItem{}, EIN: &filing.EINItem{}}},
-		Items:   []ledger.Item{{Product: filing.EIN, OrderID: "order_2"}, {Product: filing.Formation, OrderID: "order_3"}},
+		Items: []ledger.Item{
+			{Product: filing.EIN, OrderID: "order_2"},
+			{Product: filing.Formation, OrderID: "order_3"},
+		},
 	}}
 	if placedAs(&placed.Row, "order_2") != filing.EIN || placedAs(&placed.Row, "order_3") != "" {
 		t.Error(placedAs(&placed.Row, "order_2"), placedAs(&placed.Row, "order_3"))

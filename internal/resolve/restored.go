@@ -36,92 +36,111 @@ type Marked struct {
 // since the backup. It calls the service for rows that do not name their company or user by ID, and
 // for the prices of rows that take several orders or have no quote.
 func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since time.Time) (Marked, error) {
-	var did Marked
-	p, err := s.loadParties(ctx, rows)
+	m := marking{Service: s, prices: sync.OnceValues(func() (pricing.Quoter, error) { return s.Prices(ctx) })}
+	assumed, err := m.assume(ctx, rows)
+	why := fmt.Sprintf("may have been sent since %s and is missing in the ledger, according to %s on %s. Check the "+
+		"company's dashboard, then resolve the row on the page under Uncertain or with importer resolve; it is not "+
+		"sent before that", since.UTC().Format("2006-01-02 15:04 MST"), s.By,
+		time.Now().UTC().Format("2006-01-02 15:04 MST"))
+	for err == nil && len(assumed) > 0 {
+		assumed, err = m.record(ctx, assumed, since, why)
+	}
 	if err != nil {
-		return did, err
+		return m.did, err
 	}
-	batches := make(map[string]ledger.Batch)
-	var assumed []assumption
-	var unsent []int64
+	m.did.Unsent = len(m.unsent)
+	return m.did, s.Ledger.Restores().MarkChecked(ctx, m.unsent...)
+}
+
+// marking is a run of MarkRestored.
+type marking struct {
+	*Service
+	prices func() (pricing.Quoter, error)
+	did    Marked
+	// unsent are the rows that cannot have been sent.
+	unsent []int64
+}
+
+// assume returns the orders of rows that may have been sent.
+func (m *marking) assume(ctx context.Context, rows []ledger.Row) (assumed []assumption, err error) {
+	p, err := m.loadParties(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
 	unpriced := 0
-	fail := func(row ledger.Row, err error) {
-		did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
-	}
-	prices := sync.OnceValues(func() (pricing.Quoter, error) { return s.Prices(ctx) })
+	batches := make(map[string]ledger.Batch)
 	for _, row := range rows {
 		b, ok := batches[row.Batch]
 		if !ok {
-			if b, err = s.Ledger.Batch(ctx, row.Batch); err != nil {
-				return did, err
+			if b, err = m.Ledger.Batch(ctx, row.Batch); err != nil {
+				return nil, err
 			}
 			batches[row.Batch] = b
 		}
 		user, company, err := p.of(row)
 		switch {
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-			unsent = append(unsent, row.ID)
+			m.unsent = append(m.unsent, row.ID)
+			continue
 		case err != nil:
-			fail(row, err)
-		default:
-			a := assumption{jobs.IntentFor(row, b, user, company), row.Left(user, company), p.facts(row)}
-			if a.needsQuote() {
-				quoter, err := prices()
-				if err != nil {
-					unpriced++
-					continue
-				}
-				a.quote(quoter)
-			}
-			assumed = append(assumed, a)
+			m.did.Failed = append(m.did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
+			continue
 		}
+		a := assumption{jobs.IntentFor(row, b, user, company), row.Left(user, company), p.facts(row)}
+		if a.needsQuote() {
+			quoter, err := m.prices()
+			if err != nil {
+				unpriced++
+				continue
+			}
+			a.quote(quoter)
+		}
+		assumed = append(assumed, a)
 	}
 	if unpriced > 0 {
-		_, err := prices()
-		did.Failed = append(did.Failed, fmt.Sprintf("%s without a cost: the prices could not be read: %v",
+		_, err := m.prices()
+		m.did.Failed = append(m.did.Failed, fmt.Sprintf("%s without a cost: the prices could not be read: %v",
 			text.Count(unpriced, "row"), err))
 	}
-	why := fmt.Sprintf("may have been sent since %s and is missing in the ledger, according to %s on %s. Check the "+
-		"company's dashboard, then resolve the row on the page under Uncertain or with importer resolve; it is not "+
-		"sent before that", since.UTC().Format("2006-01-02 15:04 MST"), s.By,
-		time.Now().UTC().Format("2006-01-02 15:04 MST"))
-	for len(assumed) > 0 {
-		intents := make([]ledger.Intent, len(assumed))
-		for i, a := range assumed {
-			intents[i] = a.Intent
-		}
-		said, err := s.Ledger.Resolutions().AssumeSent(ctx, intents, since, why)
-		if err != nil {
-			return did, err
-		}
-		var again []assumption
-		for i, begun := range said {
-			switch {
-			case begun.Attempt > 0:
-				did.Uncertain++
-			// The row is no longer ready.
-			case begun.Lost:
-			default:
-				rest, left := assumed[i].without(begun.Taken[0])
-				switch {
-				case left:
-					quoter, err := prices()
-					if err != nil {
-						return did, fmt.Errorf("read prices: %w", err)
-					}
-					rest.quote(quoter)
-					again = append(again, rest)
-				case begun.Taken[0].Bought:
-					unsent = append(unsent, intents[i].Row)
-				default:
-					did.Waiting++
-				}
-			}
-		}
-		assumed = again
+	return assumed, nil
+}
+
+// record records that orders may have been sent. It returns what may have been sent of orders of
+// which another row has an item.
+func (m *marking) record(ctx context.Context, assumed []assumption, since time.Time, why string) ([]assumption,
+	error) {
+	intents := make([]ledger.Intent, len(assumed))
+	for i, a := range assumed {
+		intents[i] = a.Intent
 	}
-	did.Unsent = len(unsent)
-	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
+	all, err := m.Ledger.Resolutions().AssumeSent(ctx, intents, since, why)
+	if err != nil {
+		return nil, err
+	}
+	var again []assumption
+	for i, begun := range all {
+		if begun.Attempt > 0 {
+			m.did.Uncertain++
+		}
+		if begun.Attempt > 0 || begun.Lost { // a lost row is no longer ready
+			continue
+		}
+		rest, left := assumed[i].without(begun.Taken[0])
+		switch {
+		case left:
+			quoter, err := m.prices()
+			if err != nil {
+				return nil, fmt.Errorf("read prices: %w", err)
+			}
+			rest.quote(quoter)
+			again = append(again, rest)
+		case begun.Taken[0].Bought:
+			m.unsent = append(m.unsent, intents[i].Row)
+		default:
+			m.did.Waiting++
+		}
+	}
+	return again, nil
 }
 
 // assumption is an order that may have been sent.

@@ -184,7 +184,11 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	if err := refuseSSNs(ctx, im, toStore); err != nil {
 		return nil, err
 	}
-	r := &CompanyList{CompanyList: season.CompanyList{Rules: season.Builtin()}, Product: im.Product(), years: make(map[int]int)}
+	r := &CompanyList{
+		CompanyList: season.CompanyList{Rules: season.Builtin()},
+		Product:     im.Product(),
+		years:       make(map[int]int),
+	}
 	// companies are the companies of the spreadsheet by the index of the row.
 	var companies []filing.Company
 	err = im.Each(ctx, func(row *importer.Row) error {

@@ -202,7 +202,9 @@ func (rc *runContext) listWhenDue(due season.Date) string {
 // other lists are keyed by company, state and filing year.
 type filedReports map[string]bool
 
-func rowKey(row int, priority int64) string { return fmt.Sprintf("row %d %s", row, balance.DueDate(priority)) }
+func rowKey(row int, priority int64) string {
+	return fmt.Sprintf("row %d %s", row, balance.DueDate(priority))
+}
 
 // has reports whether a report is filed. A row that needed attention or was canceled is not filed
 // again while the list stays the same. A new list files it again, but a canceled one only if it is

@@ -37,11 +37,6 @@ func away(state filing.State, t filing.EntityType, registered string) Facts {
 	return f
 }
 
-func ending(f Facts, month time.Month) Facts {
-	f.FiscalEnd = month
-	return f
-}
-
 // TestDueByHand holds the machine form of a state's rule to its words: each date
 // was worked out from the words of the line.
 func TestDueByHand(t *testing.T) {

@@ -114,8 +114,8 @@ func simulate(t *testing.T, seeds []uint64) {
 			t.Errorf("seed %d ends wrong:\n%s\nkeep: %s", seed, strings.Join(short.story, "\n"), keep(steps))
 		}
 	}
-	fmt.Printf("first seed %d\nworlds %d, steps %d, faults %d, wrong %d, history %x\n", seeds[0], len(seeds), steps, faults, wrong,
-		history.Sum(nil))
+	fmt.Printf("first seed %d\nworlds %d, steps %d, faults %d, wrong %d, history %x\n", seeds[0], len(seeds), steps,
+		faults, wrong, history.Sum(nil))
 }
 
 func playSeed(t *testing.T, seed uint64, steps []step) outcome {

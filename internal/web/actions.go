@@ -173,9 +173,10 @@ func (l *actionList) addHalt(f *actionFacts) {
 func (l *actionList) addSchedules(f *actionFacts) {
 	if u := f.unscheduled; u.Reports > 0 {
 		l.add(hands, action{
-			Class:  "attention",
-			Text:   count(u.Reports, "report") + " due without a schedule, the first on " + u.First.American(),
-			Note:   "They are in your company lists, and nothing files them. Upload their spreadsheet, or add a schedule.",
+			Class: "attention",
+			Text:  count(u.Reports, "report") + " due without a schedule, the first on " + u.First.American(),
+			Note: "They are in your company lists, and nothing files them. Upload their spreadsheet, or add " +
+				"a schedule.",
 			Button: "See schedules",
 			Path:   "/schedules",
 		})
