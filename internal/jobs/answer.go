@@ -295,7 +295,7 @@ func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	default:
 		text = "not sent yet: " + a.Message
 	}
-	if s.Result == filing.Placed && len(notes) > 0 {
+	if (s.Result == filing.Placed || s.Result == filing.Exists) && len(notes) > 0 {
 		text += "; " + strings.Join(notes, "; ")
 	}
 	return text

@@ -29,6 +29,8 @@ var kept = []keptStory{
 	{445, "back up #8; submit #12; place #23; go back in time #26"},
 	// A row that was held back had lost its quote, so its order counted as free after a restore.
 	{328, "back up #5; submit #6; approve #7; place #34; rename #46; retry #48; restore a backup #51"},
+	// A row whose EIN existed did not say that a subscription covered its report.
+	{90046, "submit #58; submit #60"},
 	// After a restore, a row was charged for an agent that another row had ordered.
 	{236, "submit and end #3; back up #1; submit again #2; approve #9; place #4; answer #5; rename #6; rename #12; " +
 		"rename #13; rename #14; rename #15; restore a backup #7"},
