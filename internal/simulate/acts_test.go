@@ -514,6 +514,9 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 		if o.FormsCompany() && len(order.Items) != len(o.Row.Request.Order.Products()) {
 			continue // another row formed a company of this name
 		}
+		if w.fitsAnother(order, o.Row) {
+			continue
+		}
 		for _, item := range order.Items {
 			if item.Existing || order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
 				continue
@@ -541,6 +544,29 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 		_, err = service.Resolve(ctx, r)
 	}
 	return said(err, "ana marks row %s as %s", w.rowName(o.Row), strings.TrimSpace(verdict))
+}
+
+// fitsAnother reports whether an order has all that another open row orders, and less than a row
+// does.
+func (w *world) fitsAnother(order sandbox.Order, row ledger.Row) bool {
+	var keys []string
+	for _, i := range order.Items {
+		keys = append(keys, w.keyOf(order, i))
+	}
+	slices.Sort(keys)
+	orders := func(r ledger.Row) []string { return slices.Sorted(maps.Values(w.keysOf(r))) }
+	if len(orders(row)) <= len(keys) {
+		return false
+	}
+	for _, s := range w.recorded() {
+		for _, r := range w.rows(s.batch) {
+			open := r.Result == filing.Ready || r.Result == filing.Uncertain
+			if open && r.ID != row.ID && slices.Equal(orders(r), keys) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *world) rename() string {

@@ -158,8 +158,8 @@ func (w *world) compare() {
 		if existing[charges[id].key] {
 			continue // "EIN already exists" does not say whether an unconfirmed order of ours made it
 		}
-		if charges[id].repeatable && w.isReported(id) {
-			continue // once it was canceled, nothing kept the filing service from accepting the repetition
+		if charges[id].repeatable {
+			continue // once one was canceled, nothing kept the filing service from accepting a repetition
 		}
 		if w.lostFrom < math.MaxInt && charges[id].key == "EIN "+named(charges[id].company) {
 			continue // after a restore, ana cannot know which row ordered it, because two rows formed the company
@@ -172,6 +172,7 @@ func (w *world) compare() {
 // order must be approved.
 func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
 	bought, charges = make(map[string]int), make(map[string]charge)
+	canceled := make(map[string]bool)
 	for _, o := range w.service.Books().Orders {
 		for _, i := range o.Items {
 			if i.Existing {
@@ -180,14 +181,19 @@ func (w *world) readBooks() (bought map[string]int, charges map[string]charge) {
 			key := w.keyOf(o, i)
 			bought[key]++
 			if !o.Renewal {
-				charges[i.ID] = charge{key, o.CompanyName, i.Amount(),
-					i.Status == "canceled" && (i.Product == "ein" || i.Product == "foreign_qualification")}
+				charges[i.ID] = charge{key, o.CompanyName, i.Amount(), false}
+				canceled[key] = canceled[key] ||
+					i.Status == "canceled" && (i.Product == "ein" || i.Product == "foreign_qualification")
 				w.checkApproved(o, i, key)
 				if i.Year != "" && w.lostFrom == math.MaxInt {
 					w.checkCovered(o, i)
 				}
 			}
 		}
+	}
+	for id, c := range charges {
+		c.repeatable = canceled[c.key]
+		charges[id] = c
 	}
 	return bought, charges
 }
@@ -263,16 +269,9 @@ type charge struct {
 	key     string
 	company string
 	cents   int64
-	// repeatable reports whether the filing service would have refused a repetition, had the item not
-	// been canceled.
+	// repeatable reports whether the filing service would have refused a repetition, had no order of the
+	// filing been canceled.
 	repeatable bool
-}
-
-// isReported reports whether an event names an order that no row has.
-func (w *world) isReported(order string) bool {
-	events, err := w.office.ledger.Events().ListUnknown(context.Background(), []string{order})
-	must(err)
-	return len(events) > 0
 }
 
 // compareRow compares a row with the books, and removes its orders from charges.
