@@ -22,13 +22,15 @@ const maxSeen = 256
 // or of a cell with a problem is empty.
 //
 // It runs for every cell of a file with a million rows. Most columns repeat few texts, and a text
-// without problems is read only once. How a date is read depends on other rows.
+// without problems is read only once. How a date is read depends on other rows, and a Social Security
+// number is not kept.
 func (c *cellReader) readCell(b *binding, cell sheet.Cell) string {
 	if cell.Kind == sheet.Blank {
 		return ""
 	}
 	var seen map[string]string
-	if cell.Kind == sheet.Text && cell.Strike == sheet.NotStruck && b.kind != dateKind && int(b.id) < len(c.seen) {
+	if cell.Kind == sheet.Text && cell.Strike == sheet.NotStruck && b.kind != dateKind && b.kind != ssnKind &&
+		b.id != none && c.seen != nil {
 		seen = c.seen[b.id]
 		if value, known := seen[cell.Text]; known {
 			return value

@@ -206,7 +206,7 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *suite) {
 	}
 	claim(b, false)
 	if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 ||
-		all[1].Subject != "Bulkfiling: again" {
+		all[0].Subject != "Bulkfiling: again" {
 		s.Errorf("%+v, %v", all, err)
 	}
 	if at, err := a.Notifications().FindLast(ctx, outbox.KindSchedule, ""); err != nil ||

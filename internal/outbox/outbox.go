@@ -325,10 +325,11 @@ func (o *Outbox) GiveUp(ctx context.Context, age time.Duration) (int, error) {
 	return n, store.Wrap("give up notifications", err)
 }
 
-// List lists the sent and pending notifications, the newest first.
+// List lists the sent and pending notifications, the newest first. It leaves out those without a
+// subject, which are never sent.
 func (o *Outbox) List(ctx context.Context, limit int) ([]Notification, error) {
 	return store.List[Notification](ctx, o.db.Read, "list notifications",
-		`SELECT `+notificationColumns+` FROM notifications ORDER BY id DESC LIMIT $1`, limit)
+		`SELECT `+notificationColumns+` FROM notifications WHERE subject <> '' ORDER BY id DESC LIMIT $1`, limit)
 }
 
 // SetPageAddress stores the address at which people reach the page, such as

@@ -35,5 +35,6 @@ func TestSilentOrders(t *testing.T) {
 	v.wants(v.posted("/silent", "product", "annual-report", "state", "DE", "until", hidden(body, "until")),
 		"Marked 2 orders as checked.", "No orders are overdue")
 	v.lacks(v.page("/"), "not heard of")
+	v.lacks(v.page("/workers"), "</time> </li>")
 	s.acts(1, audit.Query{What: "silent-checked"})
 }
