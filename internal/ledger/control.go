@@ -55,6 +55,9 @@ type control struct {
 	// restartWaitUntil is the time before which no process sends, after a restart of the server or
 	// a replacement of the file.
 	restartWaitUntil int64
+	// restartedAt is the time at which that restart or replacement was noticed, and restartCommits is
+	// the number of commits that the ledger had then.
+	restartedAt, restartCommits int64
 	// changedAt is the time of the last change.
 	changedAt int64
 	// clockBase is the base of the clock. See clock.
@@ -114,6 +117,8 @@ func (c *control) fields() store.Record {
 		store.NumberAt("restored_from", &c.restoredFrom),
 		store.TextAt("server_started", &c.serverStarted),
 		store.NumberAt("restart_wait_until", &c.restartWaitUntil),
+		store.NumberAt("restarted_at", &c.restartedAt),
+		store.NumberAt("restart_commits", &c.restartCommits),
 		store.NumberAt("changed_at", &c.changedAt),
 		store.NumberAt("clock_base", &c.clockBase),
 	}

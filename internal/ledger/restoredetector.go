@@ -38,8 +38,8 @@ type restoreDetector struct {
 	mu sync.Mutex
 	// numbers are the highest commits seen, by lineage.
 	numbers map[string]int64
-	// lineage is the lineage of the last commit.
-	lineage string
+	// last is the control row that this process committed last, with its lineage and its number.
+	last control
 	// restored reports whether the lineage changed during the life of this process.
 	restored bool
 	// changed reports whether the numbers changed since they were saved.
@@ -101,8 +101,8 @@ func (h *restoreDetector) committed(c *control) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.restored = h.restored || (h.lineage != "" && h.lineage != c.lineage)
-	h.lineage = c.lineage
+	h.restored = h.restored || (h.last.lineage != "" && h.last.lineage != c.lineage)
+	h.last = *c
 }
 
 // isSuspect reports whether the ledger has another lineage than this process's last commit, which
@@ -110,7 +110,20 @@ func (h *restoreDetector) committed(c *control) {
 func (h *restoreDetector) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.lineage != "" && h.lineage != c.lineage
+	return h.last.lineage != "" && h.last.lineage != c.lineage
+}
+
+// committedBefore returns the number of this process's last commit if it was made before the last
+// restart of the server or replacement of the file, and zero otherwise. Clocks of servers differ, and
+// the clock of an SQLite ledger follows the machine's uptime.
+func (h *restoreDetector) committedBefore(c *control) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last.lineage == c.lineage && (h.last.server != c.server ||
+		c.server == "" && h.last.changedAt < c.restartedAt) {
+		return h.last.commits
+	}
+	return 0
 }
 
 // wasRestored reports whether the ledger went back in time during the life of this process. If so,
@@ -192,7 +205,8 @@ func (h *restoreDetector) list() []pastAttempt {
 func (l Fleet) Commits() (lineage string, number int64) {
 	l.restoreDetector.mu.Lock()
 	defer l.restoreDetector.mu.Unlock()
-	return l.restoreDetector.lineage, l.restoreDetector.numbers[l.restoreDetector.lineage]
+	lineage = l.restoreDetector.last.lineage
+	return lineage, l.restoreDetector.numbers[lineage]
 }
 
 // NextCommit returns a channel that is closed when this process next commits or next notices a
@@ -217,14 +231,24 @@ func (tx *Tx) detectRestore(ctx context.Context, known map[string]int64) error {
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
-	if c.fileReplaced || (c.serverStarted != "" && c.server != c.serverStarted) {
+	restarted := c.serverStarted != "" && c.server != c.serverStarted
+	if c.fileReplaced || restarted {
 		// The memory of the other processes is available after each of them has renewed its lease
 		// once.
 		c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
+		if restarted || db.restoreDetector.committedBefore(c) == 0 {
+			// No other process has noticed it.
+			c.restartedAt, c.restartCommits = c.now, c.commits
+		}
 	}
 	c.serverStarted = c.server
-	if n := known[c.lineage]; n > c.commits {
-		note := fmt.Sprintf("it holds %d commits and had %d", c.commits, n)
+	had, has := known[c.lineage], c.commits
+	if own := db.restoreDetector.committedBefore(c); own > c.restartCommits {
+		// Other processes may have made as many commits since.
+		had, has = own, c.restartCommits
+	}
+	if had > has {
+		note := fmt.Sprintf("it holds %d commits and had %d", has, had)
 		if err := c.haltRestored(ctx, tx.Tx, note, c.changedAt); err != nil {
 			return err
 		}
@@ -355,7 +379,8 @@ func (db *database) checkForRestore(ctx context.Context) error {
 		return err
 	}
 	db.restoreDetector.observe(c.lineage, c.commits)
-	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted {
+	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted &&
+		db.restoreDetector.committedBefore(c) == 0 {
 		return nil
 	}
 	return db.commitChange(audit.Without(ctx), func(*Tx) error { return nil })

@@ -568,6 +568,32 @@ func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
 	})
 }
 
+// After the ledger lost commits of one process, another process makes more commits than were lost.
+// The first process still finds out.
+func TestLostCommitsAreOutnumbered(t *testing.T) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // no process compares by itself
+		one, two := s.open(), s.open()
+		rows := s.add(two, "a", reports("a", 2)...)
+		s.send(one, rows[0])
+		place.Keep()
+		s.await(one)
+		s.answer(one, rows[0], filing.Accepted)
+		s.place(one, rows[1])
+		place.Restore()
+		s.await(two)
+		for range 10 {
+			s.must(two.Entries().RecordDeposit(s.Context(), 1, ""))
+		}
+		s.await(one)
+		if h, err := two.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.HaltRestored {
+			s.Fatalf("%+v, %v", h, err)
+		}
+		s.want(two, rows[0], filing.Placed, 0)
+		s.want(two, rows[1], filing.Placed, 0)
+	})
+}
+
 // A row that was submitted after the ledger lost another one may get its id. The orders
 // and answers of the lost row are not those of the new one.
 func TestIDOfALostRow(t *testing.T) {

@@ -260,8 +260,9 @@ CREATE TABLE control (
     hold_wait      BIGINT NOT NULL DEFAULT 0,
     -- Commits are numbered within a lineage, so that a process notices a ledger that went
     -- back in time. While restored_at is set, nothing is sent. Nothing is sent before
-    -- restart_wait_until after the database server was restarted (server_started). Orders
-    -- since restored_from may be missing.
+    -- restart_wait_until after the database server was restarted (server_started) or the file was
+    -- replaced, which was noticed at restarted_at, when the ledger had restart_commits. Orders since
+    -- restored_from may be missing.
     commits        BIGINT NOT NULL DEFAULT 0,
     lineage        TEXT NOT NULL DEFAULT '',
     restored_at    BIGINT NOT NULL DEFAULT 0,
@@ -269,6 +270,8 @@ CREATE TABLE control (
     restored_from  BIGINT NOT NULL DEFAULT 0,
     server_started TEXT NOT NULL DEFAULT '',
     restart_wait_until BIGINT NOT NULL DEFAULT 0,
+    restarted_at   BIGINT NOT NULL DEFAULT 0,
+    restart_commits BIGINT NOT NULL DEFAULT 0,
     -- The highest migration and the program that ran it: a program that does not know it
     -- sends nothing more.
     schema_version BIGINT NOT NULL DEFAULT 0,
