@@ -81,7 +81,12 @@ func (tx *Tx) finishCorrected(ctx context.Context, batch string) error {
 			return err
 		}
 	}
-	err = tx.withCorrections(ctx, original, func(b string) error { return tx.requireChecked(ctx, b) })
+	err = tx.withCorrections(ctx, original, func(b string) error {
+		if b == batch {
+			return nil // its own rows can be checked once it is open
+		}
+		return tx.requireChecked(ctx, b)
+	})
 	if err != nil {
 		return err
 	}

@@ -304,9 +304,14 @@ func TestCorrection_FollowsItsOriginal(t *testing.T) {
 		}
 		s.exec(`UPDATE batches SET second = 0 WHERE id = 'whole'`)
 		s.must(l.Restores().Begin(ctx, time.Now().Add(-time.Hour)))
-		if err := l.OpenBatch(ctx, "second"); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Error(err)
+		s.wantErr(l.OpenBatch(ctx, "second"), ledger.ErrUnchecked)
+		unchecked, err := l.Restores().Unchecked(ctx)
+		if s.must(err); len(unchecked) != 1 {
+			s.Fatalf("%+v", unchecked)
 		}
+		s.must(l.Restores().MarkChecked(ctx, unchecked[0].ID))
+		s.must(l.OpenBatch(ctx, "second"))
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUnchecked) // the correction may have been sent, too
 	})
 }
 
