@@ -29,6 +29,24 @@ func TestLateConflictWhileTheRepetitionIsOut(t *testing.T) {
 	})
 }
 
+// The first order of an EIN is accepted late, while the second one is out.
+func TestLateAcceptanceWhileTheRepetitionIsOut(t *testing.T) {
+	onLedger(t, func(s *suite, _ context.Context, l *ledger.Ledger) {
+		ein := report("comp_1", "2026")
+		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
+		row := s.add(l, "a", ein)[0]
+		s.send(l, row)
+		late := outcome(s.row(l, row.ID), 1, filing.Accepted)
+		s.answer(l, row, filing.NoAnswer)
+		s.send(l, s.want(l, row, filing.Ready, cost))
+		s.must(l.RecordOutcome(s.Context(), late))
+		s.must(l.Audit(s.Context()))
+		s.answer(l, s.want(l, row, filing.Placing, cost), filing.HasItem)
+		s.want(l, row, filing.Placed, 0)
+		s.must(l.Audit(s.Context()))
+	})
+}
+
 // Processes that did not know of each other began attempts of the same number. Each is an
 // attempt of its own, in any order of the answers.
 func TestAnswersToAttemptsOfOneNumber(t *testing.T) {

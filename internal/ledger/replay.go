@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -13,6 +14,7 @@ type replayed struct {
 	id int64
 	BatchRow
 	result   filing.Result
+	last     int
 	wanted   string
 	spent    money.Cents
 	attempts []filing.Attempt
@@ -23,7 +25,8 @@ type replayed struct {
 // request.
 func (a *auditor) replayAttempts() error {
 	rows, err := a.tx.QueryContext(a.ctx,
-		`SELECT `+foldedColumns+`, r.batch, r.number, r.result, r.wanted, r.spent
+		`SELECT `+foldedColumns+`, r.batch, r.number, r.result, r.last_attempt, r.wanted,
+				r.spent
 			FROM attempts a JOIN rows r ON r.id = a.row ORDER BY a.row, a.number`)
 	var r replayed
 	found := 0
@@ -37,7 +40,7 @@ func (a *auditor) replayAttempts() error {
 	err = store.Each(rows, err, func(scan func(...any) error) error {
 		var next replayed
 		id, _, attempt, err := scanFolded(func(targets ...any) error {
-			return scan(append(targets, &next.Batch, &next.Number, &next.result, &next.wanted, &next.spent)...)
+			return scan(append(targets, &next.Batch, &next.Number, &next.result, &next.last, &next.wanted, &next.spent)...)
 		})
 		if err != nil {
 			return err
@@ -65,6 +68,9 @@ func (r *replayed) contradiction() string {
 		state = filing.Fold(r.attempts, filing.AttemptLimits{Exhausted: exhausted, Wanted: splitProducts(r.wanted)})
 		follows = follows || state.Next().Leads(r.result)
 		switch r.result {
+		case filing.Placing:
+			// Its last attempt is in flight, so it is not recorded yet.
+			follows = !slices.ContainsFunc(r.attempts, func(a filing.Attempt) bool { return a.Number == r.last })
 		case filing.Placed:
 			follows = follows && len(state.Bought) > 0
 		case filing.Uncertain:
