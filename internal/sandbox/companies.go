@@ -125,8 +125,8 @@ func (r *records) addCompany(c Company) *company {
 	if rec.Agents == nil {
 		rec.Agents = map[string]Agent{}
 	}
-	for state, a := range rec.Agents {
-		if a == ActiveService {
+	for _, state := range slices.Sorted(maps.Keys(rec.Agents)) { // the IDs are random, but not their order
+		if rec.Agents[state] == ActiveService {
 			rec.service[state] = r.earlierAgentService(rec, state)
 		}
 	}
