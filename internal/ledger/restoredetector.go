@@ -40,6 +40,8 @@ type restoreDetector struct {
 	numbers map[string]int64
 	// last is the control row that this process committed last, with its lineage and its number.
 	last control
+	// past are the lineages that ended before the last commit.
+	past map[string]bool
 	// restored reports whether the lineage changed during the life of this process.
 	restored bool
 	// changed reports whether the numbers changed since they were saved.
@@ -102,6 +104,12 @@ func (h *restoreDetector) committed(c *control) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.restored = h.restored || (h.last.lineage != "" && h.last.lineage != c.lineage)
+	if h.last.lineage != c.lineage {
+		h.past = make(map[string]bool)
+		for lineage := range h.numbers {
+			h.past[lineage] = lineage != c.lineage
+		}
+	}
 	h.last = *c
 }
 
@@ -111,6 +119,13 @@ func (h *restoreDetector) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.last.lineage != "" && h.last.lineage != c.lineage
+}
+
+// isPast reports whether the lineage of the ledger had ended before.
+func (h *restoreDetector) isPast(c *control) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.past[c.lineage]
 }
 
 // committedBefore returns the number of this process's last commit if it was made before the last
@@ -247,8 +262,14 @@ func (tx *Tx) detectRestore(ctx context.Context, known map[string]int64) error {
 		// Other processes may have made as many commits since.
 		had, has = own, c.restartCommits
 	}
-	if had > has {
-		note := fmt.Sprintf("it holds %d commits and had %d", has, had)
+	note := ""
+	switch {
+	case had > has:
+		note = fmt.Sprintf("it holds %d commits and had %d", has, had)
+	case db.restoreDetector.isPast(c):
+		note = "it lacks the last check of a restored ledger"
+	}
+	if note != "" {
 		if err := c.haltRestored(ctx, tx.Tx, note, c.changedAt); err != nil {
 			return err
 		}
@@ -380,7 +401,7 @@ func (db *database) checkForRestore(ctx context.Context) error {
 	}
 	db.restoreDetector.observe(c.lineage, c.commits)
 	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted &&
-		db.restoreDetector.committedBefore(c) == 0 {
+		db.restoreDetector.committedBefore(c) == 0 && !db.restoreDetector.isPast(c) {
 		return nil
 	}
 	return db.commitChange(audit.Without(ctx), func(*Tx) error { return nil })

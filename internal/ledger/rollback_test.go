@@ -594,6 +594,24 @@ func TestLostCommitsAreOutnumbered(t *testing.T) {
 	})
 }
 
+// A ledger that goes back in time, past the check of an earlier restore, lacks that check.
+func TestLostRestoreCheck(t *testing.T) {
+	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // no process compares by itself
+		one, two := s.open(), s.open()
+		place.Keep()
+		s.await(one)
+		s.must(one.Restores().Begin(s.Context(), s.clock()))
+		s.must(one.Restores().EndUnsent(s.Context()))
+		s.await(two)
+		place.Restore()
+		s.await(two)
+		if h, err := two.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.HaltRestored {
+			s.Fatalf("%+v, %v", h, err)
+		}
+	})
+}
+
 // A row that was submitted after the ledger lost another one may get its id. The orders
 // and answers of the lost row are not those of the new one.
 func TestIDOfALostRow(t *testing.T) {
