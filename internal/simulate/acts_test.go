@@ -48,15 +48,15 @@ var acts = []*act{
 	{"lose a request", 3, true, (*world).loseRequest},
 	{"lose an answer", 4, true, (*world).loseAnswer},
 	{"refuse a request", 2, true, (*world).refuseRequest},
-	{"answer in part", 4, true, (*world).answerInPart},
-	{"answer with another product", 1, true, (*world).answerWithAnother},
-	{"answer for another company", 1, true, (*world).answerForAnother},
-	{"answer without order ids", 2, true, (*world).answerWithoutIDs},
+	{"answer in part", 3, false, (*world).answerInPart},
+	{"answer with another product", 2, false, (*world).answerWithAnother},
+	{"answer for another company", 2, false, (*world).answerForAnother},
+	{"answer without order ids", 2, false, (*world).answerWithoutIDs},
 	{"fail look-ups", 1, true, (*world).failLookups},
 	{"deliver late", 2, true, (*world).deliverLate},
 	{"refuse the key", 1, true, (*world).refuseKey},
 	{"accept the key", 3, false, (*world).acceptKey},
-	{"crash", 4, true, (*world).crash},
+	{"crash", 3, true, (*world).crash},
 	{"sweep", 4, false, (*world).sweep},
 	{"wait", 4, false, (*world).wait},
 	{"cancel", 2, false, (*world).cancel},
@@ -75,12 +75,12 @@ var acts = []*act{
 	{"end a subscription", 1, true, (*world).endSubscription},
 	{"renew a report", 1, false, (*world).renew},
 	{"deliver events", 4, false, (*world).deliverEvents},
-	{"back up", 1, false, (*world).backUp},
-	{"restore a backup", 1, true, (*world).restore},
+	{"back up", 2, false, (*world).backUp},
+	{"restore a backup", 2, true, (*world).restore},
 	{"go back in time", 1, true, (*world).goBack},
-	{"repeat lost work", 2, false, (*world).repeatLost},
-	{"mark restored rows", 2, false, (*world).markRestored},
-	{"end the restore check", 2, false, (*world).endCheck},
+	{"repeat lost work", 4, false, (*world).repeatLost},
+	{"mark restored rows", 4, false, (*world).markRestored},
+	{"end the restore check", 4, false, (*world).endCheck},
 }
 
 // said describes an action of a person and its error.
@@ -308,9 +308,12 @@ func (w *world) stray(r *request) string {
 }
 
 func (w *world) loseAnswer() string {
-	r, ok := w.pickRequest(true)
+	r, ok := pick(w, w.network.of(nil))
 	if !ok {
 		return ""
+	}
+	if r.answer == nil {
+		w.network.deliver(r)
 	}
 	w.network.lose(r, errReset)
 	return fmt.Sprintf("the answer (%d) to %s is lost", r.answer.Code, r)
@@ -338,33 +341,39 @@ func (w *world) refuseRequest() string {
 	return fmt.Sprintf("%s gets %d from a gateway, and %s", r, status, w.stray(r))
 }
 
-// answerFalsely answers a delivered request with a changed body.
-func (w *world) answerFalsely(how string, change func(map[string]any)) string {
-	r, ok := w.pickRequest(true)
-	if !ok || !strings.HasSuffix(r.URL.Path, "/orders") {
+// answerFalsely answers an accepted order of so many items, and changes the answer. It delivers an
+// order that has not arrived yet.
+func (w *world) answerFalsely(how string, least, most int, change func(map[string]any)) string {
+	r, ok := pick(w, slices.DeleteFunc(w.network.of(nil), func(r *request) bool {
+		n := r.items()
+		return n < least || n > most || r.answer != nil && r.answer.Code/100 != 2
+	}))
+	if !ok {
 		return ""
 	}
+	if r.answer == nil {
+		w.network.deliver(r)
+	}
+	if r.answer.Code/100 != 2 {
+		return fmt.Sprintf("%s reaches the filing service (%d)", r, r.answer.Code)
+	}
+	w.faults++
 	w.network.answerAs(r, change)
-	return fmt.Sprintf("%s is answered (%d) %s", r, r.answer.Code, how)
+	return fmt.Sprintf("%s is answered %s", r, how)
 }
 
 func (w *world) answerInPart() string {
-	return w.answerFalsely("without its last item", func(body map[string]any) {
-		if items, ok := body["items"].([]any); ok && len(items) > 1 {
-			body["items"] = items[:len(items)-1]
-		}
+	return w.answerFalsely("without its last item", 2, maxItems, func(body map[string]any) {
+		items := body["items"].([]any)
+		body["items"] = items[:len(items)-1]
 	})
 }
 
 // answerWithAnother names another product than the ordered one. The row must not count it.
 func (w *world) answerWithAnother() string {
 	var order string
-	said := w.answerFalsely("with another product", func(body map[string]any) {
-		items, _ := body["items"].([]any)
-		if len(items) != 1 {
-			return
-		}
-		item := items[0].(map[string]any)
+	said := w.answerFalsely("with another product", 1, 1, func(body map[string]any) {
+		item := body["items"].([]any)[0].(map[string]any)
 		order, _ = item["orderId"].(string)
 		item["orderType"] = map[bool]string{true: "annual_report", false: "ein"}[item["orderType"] == "ein"]
 	})
@@ -383,11 +392,12 @@ func (w *world) answerWithAnother() string {
 }
 
 func (w *world) answerForAnother() string {
-	return w.answerFalsely("for another company", func(body map[string]any) { body["companyId"] = "comp_other" })
+	return w.answerFalsely("for another company", 1, maxItems,
+		func(body map[string]any) { body["companyId"] = fmt.Sprintf("comp_other%d", len(w.story)) })
 }
 
 func (w *world) answerWithoutIDs() string {
-	return w.answerFalsely("without order ids", func(body map[string]any) {
+	return w.answerFalsely("without order ids", 1, maxItems, func(body map[string]any) {
 		items, _ := body["items"].([]any)
 		for _, i := range items {
 			delete(i.(map[string]any), "orderId")
@@ -408,6 +418,7 @@ func (w *world) deliverLate() string {
 	}
 	w.network.late = slices.DeleteFunc(w.network.late, func(other *request) bool { return other == r })
 	w.network.deliver(r)
+	w.deliveredLate[time.Now()] = true
 	return fmt.Sprintf("%s reaches the filing service late (%d)", r, r.answer.Code)
 }
 
@@ -449,6 +460,10 @@ func (w *world) cancel() string {
 	rows, err := w.office.ledger.CancelBatch(context.Background(), s.batch)
 	if err == nil {
 		w.remember(s.name+" is canceled", func() error {
+			// Its rows may have been ordered before, also those that are held back now.
+			if _, err := w.confirmNames(s); err != nil {
+				return err
+			}
 			_, err := w.office.ledger.CancelBatch(context.Background(), s.batch)
 			return err
 		})
@@ -510,26 +525,31 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 	wanted := w.keysOf(o.Row)
 	maps.DeleteFunc(wanted, func(p filing.Product, _ string) bool { return !slices.Contains(o.Products(), p) })
 	keys := slices.Collect(maps.Values(wanted))
+	found := make(map[string]string) // the last order of each key, because the earlier ones were canceled
 	for _, order := range w.service.Books().Orders {
-		if o.FormsCompany() && len(order.Items) != len(o.Row.Request.Order.Products()) {
+		if whole := o.Row.Request.Order.Products(); o.FormsCompany() && len(order.Items) != len(whole) &&
+			len(order.Items) != len(o.Products()) {
 			continue // another row formed a company of this name
 		}
-		if w.fitsAnother(order, o.Row) {
+		if w.differs(order, o.Row) || w.fitsAnother(order, o.Row) {
 			continue
 		}
 		for _, item := range order.Items {
-			if item.Existing || order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
+			if order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
 				continue
 			}
 			owners, err := w.office.ledger.RowsWithOrder(ctx, item.ID)
 			must(err)
 			if !slices.ContainsFunc(owners, func(other ledger.Row) bool { return other.ID != o.Row.ID }) {
-				r.OrderIDs = append(r.OrderIDs, item.ID)
+				found[w.keyOf(order, item)] = item.ID
 				if o.FormsCompany() {
 					r.CompanyID = order.CompanyID
 				}
 			}
 		}
+	}
+	if o.TakesOrderIDs() { // otherwise the row is asked only for the company, and for its order afterwards
+		r.OrderIDs = slices.Sorted(maps.Values(found))
 	}
 	if !r.IsPlaced() && (len(w.network.late) > 0 || w.network.isWorking()) {
 		return "" // the filing service may still get it, or work on it
@@ -537,6 +557,7 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 	verdict := "not placed"
 	if r.IsPlaced() {
 		verdict = "placed as " + strings.Join(append(r.OrderIDs, r.CompanyID), " ")
+		w.marked[w.rowName(o.Row)] = true
 	}
 	service := w.resolver()
 	err := service.Check(ctx, r)
@@ -544,6 +565,14 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 		_, err = service.Resolve(ctx, r)
 	}
 	return said(err, "ana marks row %s as %s", w.rowName(o.Row), strings.TrimSpace(verdict))
+}
+
+// differs reports whether an order has an item that a row does not order.
+func (w *world) differs(order sandbox.Order, row ledger.Row) bool {
+	wanted := slices.Collect(maps.Values(w.keysOf(row)))
+	return slices.ContainsFunc(order.Items, func(i sandbox.Item) bool {
+		return !slices.Contains(wanted, w.keyOf(order, i))
+	})
 }
 
 // fitsAnother reports whether an order has all that another open row orders, and less than a row
@@ -560,7 +589,8 @@ func (w *world) fitsAnother(order sandbox.Order, row ledger.Row) bool {
 	}
 	for _, s := range w.recorded() {
 		for _, r := range w.rows(s.batch) {
-			open := r.Result == filing.Ready || r.Result == filing.Uncertain
+			// A ready row may have been sent before a restore.
+			open := r.Result == filing.Uncertain || r.Result == filing.Ready && w.halted(filing.HaltRestored)
 			if open && r.ID != row.ID && slices.Equal(orders(r), keys) {
 				return true
 			}
@@ -776,7 +806,8 @@ type deed struct {
 // remember records work of a person, which begins to be lost by the next restore.
 func (w *world) remember(what string, do func() error) { w.deeds = append(w.deeds, deed{what, do}) }
 
-// repeatLost repeats the work that the restored ledger lacks.
+// repeatLost repeats the work that the restored ledger lacks. Some of it has to wait until rows are
+// checked.
 func (w *world) repeatLost() string {
 	if !w.halted(filing.HaltRestored) || w.lostFrom >= len(w.deeds) {
 		return ""
@@ -784,7 +815,9 @@ func (w *world) repeatLost() string {
 	d := w.deeds[w.lostFrom]
 	w.network.failing = 0
 	err := d.do()
-	w.lostFrom++
+	if !errors.Is(err, ledger.ErrUnchecked) {
+		w.lostFrom++
+	}
 	return said(err, "ana repeats what the backup lacks: %s", d.what)
 }
 

@@ -239,7 +239,10 @@ type order struct {
 	ForeignQualification any `json:"foreignQualification"`
 }
 
-// items returns the number of ordered products.
+// maxItems is the largest number of products of an order.
+const maxItems = 5
+
+// items returns the number of ordered products. It is 0 for the creation of a company.
 func (w *request) items() (n int) {
 	var o order
 	_ = json.Unmarshal(w.body, &o)

@@ -3,7 +3,6 @@ package simulate
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -49,12 +48,16 @@ func (w *world) settleOnce() {
 	time.Sleep(lease + time.Hour)
 	synctest.Wait()
 	w.answerAll()
-	for w.halted(filing.HaltRestored) && w.lostFrom < len(w.deeds) {
+	for repeated := true; repeated && w.halted(filing.HaltRestored) && w.lostFrom < len(w.deeds); {
+		next := w.lostFrom
 		w.say("     %s", w.repeatLost())
+		repeated = w.lostFrom > next
 	}
 	w.deliverEvents()
-	must(jobs.CatchUp(ctx, w.office.ledger))
-	w.markRestored()
+	for _, p := range w.processes() {
+		must(jobs.CatchUp(ctx, p.ledger))
+	}
+	w.say("     %s", w.markRestored())
 	orders, err := resolve.ListUncertain(ctx, w.office.ledger, "")
 	must(err)
 	for _, o := range orders {
@@ -63,7 +66,8 @@ func (w *world) settleOnce() {
 	}
 	if w.halted(filing.HaltRestored) {
 		w.say("     %s", w.endCheck())
-		if err := w.office.ledger.Restores().End(ctx); errors.Is(err, ledger.ErrHeldBack) {
+		held, err := w.office.ledger.Restores().HeldBack(ctx)
+		if must(err); len(held) > 0 {
 			w.clearHeldBack()
 		}
 	}
@@ -148,15 +152,20 @@ func (w *world) compare() {
 		b, err := w.office.ledger.Batch(context.Background(), s.batch)
 		must(err)
 		for _, r := range w.rows(s.batch) {
-			if strings.Contains(r.Message, "EIN already exists") {
+			if strings.Contains(r.Message, "EIN already") {
 				existing[w.keysOf(r)[filing.EIN]] = true
 			}
 			w.compareRow(b, r, bought, charges)
 		}
+		for r, err := range w.office.ledger.Results(context.Background(), s.batch) {
+			if must(err); r.Message == "" && r.Result != filing.Ready {
+				w.fail("row %s is %s without a reason", w.rowName(r), r.Result)
+			}
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(charges)) {
 		if existing[charges[id].key] {
-			continue // "EIN already exists" does not say whether an unconfirmed order of ours made it
+			continue // the 409 does not say whether an unconfirmed order of ours made it
 		}
 		if charges[id].repeatable {
 			continue // once one was canceled, nothing kept the filing service from accepting a repetition
@@ -214,6 +223,8 @@ func (w *world) checkApproved(o sandbox.Order, i sandbox.Item, key string) {
 		w.fail("no one approved %s, which is ordered as %s", key, i.ID)
 	case !meant:
 		w.fail("%s of %s is ordered as %s, and no sheet meant a company of that name", key, o.CompanyName, i.ID)
+	case o.Total > limit && w.repriced && w.deliveredLate[i.At]:
+		// The price changed between the sending and the arrival.
 	case o.Total > limit:
 		w.fail("%s costs %d cents, and %d were approved", i.ID, o.Total, limit)
 	}
@@ -243,11 +254,22 @@ func (w *world) checkCovered(o sandbox.Order, i sandbox.Item) {
 			ended, canceled := w.ended[e.ID]
 			if e.Product == i.Product && e.CompanyID == i.CompanyID && e.State == i.State && e.Year < i.Year &&
 				e.At.Before(i.At) && (!canceled || !ended.Before(i.At)) && !earlier.Renewal &&
-				w.rootWith(e.ID) != w.rootWith(i.ID) {
+				w.rootWith(e.ID) != w.rootWith(i.ID) && !w.wasSent(i.ID, e.At) {
 				w.fail("%s is ordered as %s, and %s covers it", i.Key(), i.ID, e.ID)
 			}
 		}
 	}
+}
+
+// wasSent reports whether the row with an order was sent before a time.
+func (w *world) wasSent(order string, before time.Time) bool {
+	rows, err := w.office.ledger.RowsWithOrder(context.Background(), order)
+	must(err)
+	return slices.ContainsFunc(rows, func(r ledger.Row) bool {
+		attempts, err := w.office.ledger.Attempts(context.Background(), r.ID)
+		must(err)
+		return slices.ContainsFunc(attempts, func(a ledger.Attempt) bool { return a.StartedAt.Before(before) })
+	})
 }
 
 // rootWith returns the first batch that a row with an order corrects, or "" if no row has it.
@@ -299,10 +321,6 @@ func (w *world) compareRow(b ledger.Batch, r ledger.Row, bought map[string]int, 
 		if b.Open && !b.Canceled {
 			w.fail("row %s stays ready: %s %s", w.rowName(r), r.BlockedOn, r.Message)
 		}
-	default:
-		if r.Message == "" {
-			w.fail("row %s is %s without a reason", w.rowName(r), r.Result)
-		}
 	}
 }
 
@@ -321,7 +339,11 @@ func (w *world) checkRepeated(r ledger.Row) {
 
 // compareCost compares what the ledger spent on a row with what its orders cost.
 func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
-	cost, wantsAgent := int64(0), false
+	// canceled is the cost of orders that the row made again after the filing service had canceled them
+	// and had called them another product.
+	var cost, canceled int64
+	var keys []string
+	wantsAgent := false
 	for _, i := range r.Items {
 		id := i.OrderID
 		if id == "" { // the filing service confirmed the item without an ID
@@ -331,7 +353,12 @@ func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
 				}
 			}
 		}
-		cost += charges[id].cents
+		c := charges[id]
+		if slices.Contains(keys, c.key) && c.repeatable {
+			canceled += c.cents
+		}
+		keys = append(keys, c.key)
+		cost += c.cents
 		delete(charges, id)
 	}
 	if r.Request != nil {
@@ -339,18 +366,25 @@ func (w *world) compareCost(r ledger.Row, charges map[string]charge) {
 	}
 	spent := int64(r.Spent.Amount)
 	switch {
-	case spent == cost:
+	case spent == cost, spent == cost-canceled:
 	case wantsAgent && spent == cost+agentPrice && r.Spent.Certainty != money.Known:
 		// An agent whose service is active already costs nothing, which the ledger cannot know.
 	case w.lostFrom < math.MaxInt && r.Request.Order.Formation != nil &&
 		strings.HasPrefix(r.Message, "placed: an earlier attempt got no answer"):
 		// The price of an EIN depends on whether it was ordered with the formation, which was lost.
 	case r.Spent.IsUnknown():
-	case w.repriced && strings.HasPrefix(r.Message, "marked as placed"):
-		// A person does not enter the price, so the last quote counts.
+	case w.repriced && (w.marked[w.rowName(r)] || w.hadConflict(r)):
+		// A person does not enter the price, and a 409 does not name it, so the last quote counts.
 	default:
 		w.fail("the ledger spent %s on row %s, and its orders cost %d cents", r.Spent, w.rowName(r), cost)
 	}
+}
+
+// hadConflict reports whether a 409 answered an attempt of a row.
+func (w *world) hadConflict(r ledger.Row) bool {
+	attempts, err := w.office.ledger.Attempts(context.Background(), r.ID)
+	must(err)
+	return slices.ContainsFunc(attempts, func(a ledger.Attempt) bool { return a.Outcome == filing.HasItem })
 }
 
 // agentPrice is the price of the filing service's own agent, in cents.

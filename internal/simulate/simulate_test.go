@@ -34,6 +34,15 @@ var kept = []keptStory{
 	// After a restore, a row was charged for an agent that another row had ordered.
 	{236, "submit and end #3; back up #1; submit again #2; approve #9; place #4; answer #5; rename #6; rename #12; " +
 		"rename #13; rename #14; rename #15; restore a backup #7"},
+	// A correction could not be opened during a restore check, so its orders were made again after it.
+	{8386, "back up #1; submit #30; correct #31; place #35; lose an answer #36; restore a backup #41"},
+	// The ledger went back in time by fewer commits than another process made before anyone compared.
+	{8586, "submit #30; place #45; back up #49; answer #53; go back in time #58"},
+	// The ledger went back in time to before the check of an earlier restore.
+	{50337, "back up #5; restore a backup #19; end the restore check #31; submit #51; place #55; go back in time #56"},
+	// The audit called a row wrong that was answered late while its repetition was in flight.
+	{15245, "submit #4; approve #7; place #10; back up #12; place #13; lose an answer #15; lose a request #17; " +
+		"submit #29; place #30; answer #46; approve #50; go back in time #58; deposit #59; place #60"},
 	// After a restore, a row that had been ordered was held back, because its company was renamed. The
 	// check of the ledger ended, and the order belonged to no row.
 	{33, "back up #16; submit #22; submit #26; place #27; rename #53; go back in time #56"},
@@ -101,11 +110,15 @@ func TestOneSeedIsOneStory(t *testing.T) {
 // simulate plays the stories of seeds, and tells those that end wrong.
 func simulate(t *testing.T, seeds []uint64) {
 	steps, faults, wrong, history := 0, 0, 0, sha256.New()
+	did := make(map[string]int)
 	for _, seed := range seeds {
 		o := playSeed(t, seed, stepsOf(seed))
 		steps, faults = steps+len(o.story), faults+o.faults
 		for _, line := range o.story {
 			fmt.Fprintln(history, line)
+		}
+		for name, n := range o.did {
+			did[name] += n
 		}
 		if len(seeds) == 1 {
 			t.Logf("seed %d:\n%s", seed, strings.Join(o.story, "\n"))
@@ -114,6 +127,14 @@ func simulate(t *testing.T, seeds []uint64) {
 			wrong++
 			steps, short := shrink(t, seed)
 			t.Errorf("seed %d ends wrong:\n%s\nkeep: %s", seed, strings.Join(short.story, "\n"), keep(steps))
+		}
+	}
+	for _, a := range acts {
+		if len(seeds) > 1 {
+			t.Logf("%6d  %s", did[a.name], a.name)
+		}
+		if did[a.name] == 0 && len(seeds) >= 500 {
+			t.Errorf("no story has the step %q", a.name)
 		}
 	}
 	fmt.Printf("first seed %d\nworlds %d, steps %d, faults %d, wrong %d, history %x\n", seeds[0], len(seeds), steps,

@@ -43,7 +43,6 @@ type step struct {
 // world is one firm and its filing service.
 type world struct {
 	dir     string
-	seed    uint64
 	service *sandbox.Service
 	network *network
 	// office is the process in which people work.
@@ -55,7 +54,11 @@ type world struct {
 	rates     *pricing.Fees
 	// repriced reports whether fees have changed.
 	repriced bool
-	backups  []backupFile
+	// deliveredLate has the times at which requests arrived whose clients had left.
+	deliveredLate map[time.Time]bool
+	backups       []backupFile
+	// marked has the names of the rows that a person marked as placed.
+	marked map[string]bool
 	// allowed has what people approved, by what the filing service would make.
 	allowed map[string][]allowance
 	// ended has the times at which orders or their subscriptions were canceled.
@@ -73,6 +76,8 @@ type world struct {
 	story  []string
 	faults int
 	wrong  string
+	// did counts the steps that happened by act.
+	did map[string]int
 }
 
 // company is a company at the filing service.
@@ -148,9 +153,9 @@ type process struct {
 // outcome is what became of a world.
 type outcome struct {
 	story  []string
-	steps  int
 	faults int
 	wrong  string
+	did    map[string]int
 }
 
 // play plays a story in a new world.
@@ -159,7 +164,7 @@ func play(t *testing.T, dir string, seed uint64, steps []step) (o outcome) {
 		w := newWorld(dir, seed)
 		defer func() {
 			w.close()
-			o = outcome{w.story, len(steps), w.faults, w.wrong}
+			o = outcome{w.story, w.faults, w.wrong, w.did}
 		}()
 		defer func() {
 			if p := recover(); p != nil {
@@ -186,6 +191,7 @@ func (w *world) take(i int, a *act) {
 		return
 	}
 	synctest.Wait()
+	w.did[a.name]++
 	if a.fault {
 		w.faults++
 	}
@@ -216,12 +222,15 @@ func must(err error) {
 
 func newWorld(dir string, seed uint64) *world {
 	w := &world{
-		dir:      dir,
-		seed:     seed,
-		began:    time.Now(),
-		allowed:  make(map[string][]allowance),
-		ended:    make(map[string]time.Time),
-		lostFrom: math.MaxInt,
+		dir:     dir,
+		began:   time.Now(),
+		allowed: make(map[string][]allowance),
+		did:     make(map[string]int),
+		ended:   make(map[string]time.Time),
+		marked:  make(map[string]bool),
+
+		deliveredLate: make(map[time.Time]bool),
+		lostFrom:      math.MaxInt,
 	}
 	w.fees = []sandbox.Fee{
 		{Product: "annual_report", Cents: 300_00},
