@@ -40,7 +40,8 @@ func (a *auditor) replayAttempts() error {
 	err = store.Each(rows, err, func(scan func(...any) error) error {
 		var next replayed
 		id, _, attempt, err := scanFolded(func(targets ...any) error {
-			return scan(append(targets, &next.Batch, &next.Number, &next.result, &next.last, &next.wanted, &next.spent)...)
+			return scan(append(targets, &next.Batch, &next.Number, &next.result, &next.last, &next.wanted,
+				&next.spent)...)
 		})
 		if err != nil {
 			return err

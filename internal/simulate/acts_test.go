@@ -522,34 +522,12 @@ func (w *world) resolveOne() string {
 func (w *world) resolve(o *resolve.UncertainOrder) string {
 	ctx := context.Background()
 	r := &resolve.Resolution{Order: o}
-	wanted := w.keysOf(o.Row)
-	maps.DeleteFunc(wanted, func(p filing.Product, _ string) bool { return !slices.Contains(o.Products(), p) })
-	keys := slices.Collect(maps.Values(wanted))
-	found := make(map[string]string) // the last order of each key, because the earlier ones were canceled
-	for _, order := range w.service.Books().Orders {
-		if whole := o.Row.Request.Order.Products(); o.FormsCompany() && len(order.Items) != len(whole) &&
-			len(order.Items) != len(o.Products()) {
-			continue // another row formed a company of this name
-		}
-		if w.differs(order, o.Row) || w.fitsAnother(order, o.Row) {
-			continue
-		}
-		for _, item := range order.Items {
-			if order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
-				continue
-			}
-			owners, err := w.office.ledger.RowsWithOrder(ctx, item.ID)
-			must(err)
-			if !slices.ContainsFunc(owners, func(other ledger.Row) bool { return other.ID != o.Row.ID }) {
-				found[w.keyOf(order, item)] = item.ID
-				if o.FormsCompany() {
-					r.CompanyID = order.CompanyID
-				}
-			}
-		}
-	}
+	orders, company := w.findOrders(o)
 	if o.TakesOrderIDs() { // otherwise the row is asked only for the company, and for its order afterwards
-		r.OrderIDs = slices.Sorted(maps.Values(found))
+		r.OrderIDs = orders
+	}
+	if o.FormsCompany() {
+		r.CompanyID = company
 	}
 	if !r.IsPlaced() && (len(w.network.late) > 0 || w.network.isWorking()) {
 		return "" // the filing service may still get it, or work on it
@@ -565,6 +543,35 @@ func (w *world) resolve(o *resolve.UncertainOrder) string {
 		_, err = service.Resolve(ctx, r)
 	}
 	return said(err, "ana marks row %s as %s", w.rowName(o.Row), strings.TrimSpace(verdict))
+}
+
+// findOrders finds the orders of an uncertain row, and their company. Of repeated orders it returns the
+// last one, because the earlier ones were canceled.
+func (w *world) findOrders(o *resolve.UncertainOrder) (orders []string, company string) {
+	wanted := w.keysOf(o.Row)
+	maps.DeleteFunc(wanted, func(p filing.Product, _ string) bool { return !slices.Contains(o.Products(), p) })
+	keys := slices.Collect(maps.Values(wanted))
+	found := make(map[string]string)
+	for _, order := range w.service.Books().Orders {
+		if whole := o.Row.Request.Order.Products(); o.FormsCompany() && len(order.Items) != len(whole) &&
+			len(order.Items) != len(o.Products()) {
+			continue // another row formed a company of this name
+		}
+		if w.differs(order, o.Row) || w.fitsAnother(order, o.Row) {
+			continue
+		}
+		for _, item := range order.Items {
+			if order.Renewal || !slices.Contains(keys, w.keyOf(order, item)) {
+				continue
+			}
+			owners, err := w.office.ledger.RowsWithOrder(context.Background(), item.ID)
+			must(err)
+			if !slices.ContainsFunc(owners, func(other ledger.Row) bool { return other.ID != o.Row.ID }) {
+				found[w.keyOf(order, item)], company = item.ID, order.CompanyID
+			}
+		}
+	}
+	return slices.Sorted(maps.Values(found)), company
 }
 
 // differs reports whether an order has an item that a row does not order.
