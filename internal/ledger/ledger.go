@@ -153,8 +153,9 @@ func (l *Ledger) Change(ctx context.Context, f func(*Tx) error) error { return l
 // version has migrated the tables.
 func (db *database) commitChange(ctx context.Context, f func(*Tx) error) error {
 	var c *control
+	var known map[string]int64
 	err := db.TransactNoticing(ctx, func(tx *sql.Tx, replaced bool) (err error) {
-		known := db.restoreDetector.highest()
+		known = db.restoreDetector.highest()
 		if c, err = db.readControl(ctx, tx); err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func (db *database) commitChange(ctx context.Context, f func(*Tx) error) error {
 		return db.writeControl(ctx, tx, c)
 	})
 	if err == nil {
-		db.restoreDetector.committed(c)
+		db.restoreDetector.committed(c, known)
 	}
 	return err
 }

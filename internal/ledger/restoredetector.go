@@ -98,15 +98,19 @@ func (h *restoreDetector) nextCommit() <-chan struct{} {
 	return h.next
 }
 
-// committed records a commit of this process.
-func (h *restoreDetector) committed(c *control) {
+// committed records a commit of this process. known has the highest commits by lineage from before its
+// control row was read. Commits may be recorded in another order than they were made.
+func (h *restoreDetector) committed(c *control, known map[string]int64) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.past[c.lineage] || c.lineage == h.last.lineage && c.commits < h.last.commits {
+		return
+	}
 	h.restored = h.restored || (h.last.lineage != "" && h.last.lineage != c.lineage)
 	if h.last.lineage != c.lineage {
 		h.past = make(map[string]bool)
-		for lineage := range h.numbers {
+		for lineage := range known {
 			h.past[lineage] = lineage != c.lineage
 		}
 	}

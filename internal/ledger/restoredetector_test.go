@@ -22,3 +22,15 @@ func TestRestoreDetector_ReusedRowID(t *testing.T) {
 		t.Errorf("%d attempts are remembered, want none", n)
 	}
 }
+
+// A commit from before a halt may be recorded after the commit that halted the fleet.
+func TestRestoreDetector_RecordedInAnotherOrder(t *testing.T) {
+	h := &restoreDetector{}
+	first, halted := &control{lineage: "first", commits: 7}, &control{lineage: "halted", commits: 9}
+	h.committed(first, nil)
+	h.committed(halted, h.highest())
+	h.committed(&control{lineage: "first", commits: 8}, h.highest())
+	if !h.isPast(first) || h.isPast(halted) || h.isSuspect(halted) {
+		t.Errorf("last commit %+v, past lineages %v", h.last, h.past)
+	}
+}
