@@ -132,14 +132,13 @@ func (h *restoreDetector) isPast(c *control) bool {
 	return h.past[c.lineage]
 }
 
-// committedBefore returns the number of this process's last commit if it was made before the last
-// restart of the server or replacement of the file, and zero otherwise. Clocks of servers differ, and
-// the clock of an SQLite ledger follows the machine's uptime.
+// committedBefore returns the number of this process's last commit if a restart of the server or a
+// replacement of the file was noticed since, and zero otherwise. Times are only compared for equality,
+// because a clock may be set back.
 func (h *restoreDetector) committedBefore(c *control) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.last.lineage == c.lineage && (h.last.server != c.server ||
-		c.server == "" && h.last.changedAt < c.restartedAt) {
+	if h.last.lineage == c.lineage && h.last.restartedAt != c.restartedAt {
 		return h.last.commits
 	}
 	return 0
@@ -256,8 +255,8 @@ func (tx *Tx) detectRestore(ctx context.Context, known map[string]int64) error {
 		// once.
 		c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
 		if restarted || db.restoreDetector.committedBefore(c) == 0 {
-			// No other process has noticed it.
-			c.restartedAt, c.restartCommits = c.now, c.commits
+			// As far as this process knows, it is the first to notice.
+			c.restartedAt, c.restartCommits = max(c.now, c.restartedAt+1), c.commits
 		}
 	}
 	c.serverStarted = c.server

@@ -594,6 +594,20 @@ func TestLostCommitsAreOutnumbered(t *testing.T) {
 	})
 }
 
+// The machine's clock was set back after a replaced file was noticed. Nothing was lost.
+func TestRestartNoticedInTheFuture(t *testing.T) {
+	onLedger(t, func(s *suite, ctx context.Context, l *ledger.Ledger) {
+		s.exec(`UPDATE control SET restarted_at = 99999999999999, restart_commits = 1`)
+		after := s.open()
+		for range 3 {
+			s.must(after.Entries().RecordDeposit(ctx, 1, ""))
+		}
+		if h, err := after.Fleet().Halt(ctx); err != nil || h.Reason != filing.NoHalt {
+			s.Fatalf("%+v, %v", h, err)
+		}
+	})
+}
+
 // A ledger that goes back in time, past the check of an earlier restore, lacks that check.
 func TestLostRestoreCheck(t *testing.T) {
 	onRestorable(t, func(s *suite, place *ledgertest.Restorable) {
