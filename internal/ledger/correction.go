@@ -34,7 +34,7 @@ type correction struct {
 	WasResult filing.Result
 	// Sent reports whether the service may have an order of the original or may still answer. It is
 	// set if the original was ordered in part or an attempt had no answer, regardless of a person's
-	// decision about it.
+	// decision about it, unless the attempt was only assumed after a restore.
 	Sent bool
 }
 
@@ -100,6 +100,8 @@ func (tx *Tx) finishCorrected(ctx context.Context, batch string) error {
 		again := done[c.Of]
 		done[c.Of] = c.Of != 0
 		switch {
+		case c.WasResult == filing.Uncertain && tx.control.restoredAt != 0:
+			err = ErrUnchecked // the original or its correction may have been ordered
 		case c.Was == 0 || again: // added, or one row made into two
 			if c.Result != filing.Skipped {
 				err = tx.addCorrected(ctx, c, original)
@@ -160,7 +162,9 @@ func listCorrections(ctx context.Context, tx *sql.Tx, batch, original string) (a
 					OR o.uncertain <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
-						AND a.outcome IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END AS sent
+						AND a.outcome IN ('unreadable', 'no-answer', 'server-error')
+						AND NOT (a.owner = '`+assumedOwner+`' AND a.decision = '`+string(filing.DecidedNotPlaced)+`'))
+					THEN 1 ELSE 0 END AS sent
 			FROM rows n
 			LEFT JOIN rows p ON p.batch = $2 AND p.number = n.corrects AND n.corrects > 0
 			LEFT JOIN rows o ON o.id = CASE WHEN p.corrected_by <> 0 AND p.result = 'skipped' THEN p.corrected_by

@@ -315,6 +315,24 @@ func TestCorrection_FollowsItsOriginal(t *testing.T) {
 	})
 }
 
+// After a restore, a row is assumed to have been sent. If a person finds no order of it, its
+// correction may have been sent in its place.
+func TestCorrection_OfARowAssumedSent(t *testing.T) {
+	onBothDatabases(t, func(s *suite) {
+		l, ctx := s.open(), s.Context()
+		row := s.add(l, "whole", fix(2, 0, "comp_2", filing.Ready))[0]
+		s.must(l.Restores().Begin(ctx, time.Now().Add(-time.Hour)))
+		s.suppose(l, time.Now().Add(-time.Hour), row)
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready))
+		s.wantErr(l.OpenBatch(ctx, "fixes"), ledger.ErrUnchecked)
+		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, 1, "not there"))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Skipped})
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Ready})
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUnchecked)
+	})
+}
+
 // A correction that is canceled before it is approved changes nothing; one that is canceled
 // afterwards shows.
 func TestCorrection_Canceled(t *testing.T) {
