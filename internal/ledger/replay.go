@@ -67,17 +67,19 @@ func (r *replayed) contradiction() string {
 	// The row does not record whether automatic retries remained.
 	for _, exhausted := range []bool{true, false} {
 		state = filing.Fold(r.attempts, filing.AttemptLimits{Exhausted: exhausted, Wanted: splitProducts(r.wanted)})
-		follows = follows || state.Next().Leads(r.result)
+		leads := state.Next().Leads(r.result)
 		switch r.result {
 		case filing.Placing:
 			// Its last attempt is in flight, so it is not recorded yet.
-			follows = !slices.ContainsFunc(r.attempts, func(a filing.Attempt) bool { return a.Number == r.last })
+			leads = state.Next() != filing.Uncertain &&
+				!slices.ContainsFunc(r.attempts, func(a filing.Attempt) bool { return a.Number == r.last })
 		case filing.Placed:
-			follows = follows && len(state.Bought) > 0
+			leads = leads && len(state.Bought) > 0
 		case filing.Uncertain:
 			// An assumed attempt has no products if another row creates the company.
-			follows = follows && (len(state.Open) > 0 || len(r.attempts[len(r.attempts)-1].Products) == 0)
+			leads = leads && (len(state.Open) > 0 || len(r.attempts[len(r.attempts)-1].Products) == 0)
 		}
+		follows = follows || leads
 	}
 	switch spent := state.Spent(); {
 	case !follows:

@@ -19,8 +19,10 @@ func TestAudit_ReplaysAttempts(t *testing.T) {
 		`UPDATE rows SET result = 'ready' WHERE id = 3`: "row 4: it is ready, but its attempts leave it uncertain",
 		`UPDATE rows SET result = 'uncertain' WHERE id = 4`: "row 5: it is uncertain, but its attempts leave it " +
 			"rejected",
-		`UPDATE rows SET result = 'placed' WHERE id = 4`:    "row 5: it is placed, but its attempts leave it rejected",
-		`UPDATE rows SET result = 'placing' WHERE id = 4`:   "row 5: it is placing, but its attempts leave it rejected",
+		`UPDATE rows SET result = 'placed' WHERE id = 4`:  "row 5: it is placed, but its attempts leave it rejected",
+		`UPDATE rows SET result = 'placing' WHERE id = 4`: "row 5: it is placing, but its attempts leave it rejected",
+		`UPDATE rows SET result = 'placing', last_attempt = 2 WHERE id = 3`: "row 4: it is placing, but its " +
+			"attempts leave it uncertain",
 		`UPDATE rows SET result = 'uncertain' WHERE id = 5`: "row 6: no attempt to place it is recorded",
 		`UPDATE attempts SET purchases = REPLACE(purchases, '75.00', '1.00') WHERE row = 1`: "row 2: it " +
 			"was charged $75.00, but its attempts bought for $1.00",
